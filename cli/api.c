@@ -162,16 +162,16 @@ static pfc_code post_some_commits(pfc_http *http, const char *path, const char *
                                   int64_t *fresh, pfc_err *err)
 {
     pfc_commit *commits = pfc_calloc(len, sizeof(*commits));
-    pfc_release *releases = NULL;
-    size_t releases_len = 0;
+    pfc_tag *tags = NULL;
+    size_t tags_len = 0;
     json_t *body = NULL;
     json_t *answer = NULL;
-    pfc_code code = pfc_repo_releases(repo, &releases, &releases_len, err);
+    pfc_code code = pfc_repo_tags(repo, &tags, &tags_len, err);
 
     for (size_t i = 0; i < len && !code; i++) {
         code = pfc_repo_commit(repo, &ids[i], &commits[i], err);
         if (!code)
-            pfc_releases_name(releases, releases_len, &commits[i]);
+            pfc_tags_name(tags, tags_len, &commits[i]);
     }
     if (!code) {
         body = pfc_commits_to_json(branch, commits, len);
@@ -181,7 +181,7 @@ static pfc_code post_some_commits(pfc_http *http, const char *path, const char *
         *fresh += json_integer_value(json_object_get(answer, "new"));
     json_decref(answer);
     json_decref(body);
-    pfc_releases_free(releases, releases_len);
+    pfc_tags_free(tags, tags_len);
     pfc_commits_free(commits, len);
     return code;
 }

@@ -163,19 +163,19 @@ static int newest_first(const void *a, const void *b)
 /* Releases that the base contains, newest first. */
 static void add_releases(pfc_repo *repo, const pfc_commit_id *base, anchors *a)
 {
-    pfc_release *releases = NULL;
+    pfc_tag *tags = NULL;
     size_t len = 0, n = 0;
     dated *list;
 
-    if (pfc_repo_releases(repo, &releases, &len, NULL))
+    if (pfc_repo_tags(repo, &tags, &len, NULL))
         return;
     list = pfc_calloc(len + 1, sizeof list[0]);
     for (size_t i = 0; i < len; i++) {
         pfc_commit commit = { 0 };
 
-        if (pfc_repo_commit(repo, &releases[i].commit, &commit, NULL))
+        if (!tags[i].release || pfc_repo_commit(repo, &tags[i].commit, &commit, NULL))
             continue;
-        list[n++] = (dated){ releases[i].commit, commit.time };
+        list[n++] = (dated){ tags[i].commit, commit.time };
         pfc_commit_clear(&commit);
     }
     if (n > 1)
@@ -188,7 +188,7 @@ static void add_releases(pfc_repo *repo, const pfc_commit_id *base, anchors *a)
             add_anchor(a, &list[i].id);
     }
     free(list);
-    pfc_releases_free(releases, len);
+    pfc_tags_free(tags, len);
 }
 
 static pfc_code find_anchors(const pfc_night *n, const pfc_night_opts *o, const pfc_commit_id *base,

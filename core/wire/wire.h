@@ -212,7 +212,7 @@ typedef struct pfc_commit {
     char *subject; /* first line */
     char **paths;  /* touched paths against the first parent */
     size_t paths_len;
-    char **tags; /* names of releases; none: not known, what is stored stays */
+    char **tags; /* names at it; none: not known, what is stored stays */
     size_t tags_len;
 } pfc_commit;
 
@@ -222,6 +222,9 @@ pfc_code pfc_commits_from_json(const char *text, size_t len, char **branch, pfc_
                                size_t *out_len, pfc_err *err) PFC_MUSTCHECK;
 json_t *pfc_commits_to_json(const char *branch, const pfc_commit *commits, size_t len);
 void pfc_commit_clear(pfc_commit *commit);
+/** Does a tag's name look like a released version ("v1.2", "1.9.4", "release-2024.1", "lib/v3.0")?
+ * Not a release candidate, beta or nightly build, and not a word with a number ("build17"). */
+bool pfc_tag_is_release(const char *name);
 void pfc_commits_free(pfc_commit *commits, size_t len);
 
 /* ---- strict reading, for every other document ---- */

@@ -55,7 +55,7 @@ get_project GET /api/v1/projects/{project} - - - | One project, with its headlin
 get_project_badge GET /api/v1/projects/{project}/badge - label - | The state of the project as an SVG badge for other pages
 get_project_candidates GET /api/v1/projects/{project}/candidates - branch,machine_class,limit - | Changes that only single measurements show, with the two commits to measure in blocks
 get_project_commit GET /api/v1/projects/{project}/commits/{id} - - - | One commit, its runs and its values
-get_project_commits GET /api/v1/projects/{project}/commits - branch,q,limit,cursor - | Commits along first parents, newest first
+get_project_commits GET /api/v1/projects/{project}/commits - branch,q,tagged,limit,cursor - | Commits along first parents, newest first
 get_project_coverage GET /api/v1/projects/{project}/coverage - branch,commits,benchmark,backend,machine_class,limit,cursor - | Which of the newest commits have results of which benchmarks, and which results are missing
 get_project_detector GET /api/v1/projects/{project}/detector - - - | The detector configuration of the project
 get_project_feed GET /api/v1/projects/{project}/feed - - - | The newest notices of the project as an Atom feed, delivered ones, too

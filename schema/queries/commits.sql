@@ -1,9 +1,9 @@
 -- name: commits_list
 -- cursor: id of a commit; the page has older commits, wherever that commit lies now. words: all of them occur in the id,
--- the subject or the author; NULL does not restrict.
+-- the subject or the author; NULL does not restrict. tagged: only commits with tags.
 -- row: commit
 -- also: once
--- in: project_id i64, branch text?, cursor id, limit i64, words text?
+-- in: project_id i64, branch text?, cursor id, limit i64, words text?, tagged bool
 -- out: position i64, id i64, sha text, parents text[], paths text[], tags text[], author text, time f64, subject text,
 --    stub bool, branch text, runs i64, alerts i64
 SELECT b.position, c.id, c.sha, c.parents, c.paths,
@@ -24,6 +24,7 @@ WHERE b.project_id = $1::bigint
   AND ($5::text IS NULL OR NOT EXISTS (
       SELECT 1 FROM unnest(string_to_array(lower($5), ' ')) AS w
       WHERE position(w IN lower(c.sha || ' ' || c.subject || ' ' || c.author)) = 0))
+  AND (NOT $6::bool OR c.tags <> '{}')
 ORDER BY b.position DESC LIMIT $4::int;
 
 -- name: commits_get
@@ -101,12 +102,12 @@ RETURNING c.id, c.sha, (xmax = 0) AS fresh;
 WITH given AS MATERIALIZED (
     SELECT DISTINCT ON (u.sha) u.sha, u.tags::text[] AS tags
     FROM unnest($2::text[], $3::text[]) AS u (sha, tags) ORDER BY u.sha),
+names AS MATERIALIZED (SELECT array_agg(DISTINCT t) AS tags FROM given g CROSS JOIN unnest(g.tags) AS t),
 moved AS (
     UPDATE commits c
-    SET tags = ARRAY(SELECT t FROM unnest(c.tags) AS t
-                     WHERE NOT EXISTS (SELECT 1 FROM given g WHERE t = ANY (g.tags)))
-    WHERE c.project_id = $1::bigint AND c.tags <> '{}' AND c.sha <> ALL ($2::text[])
-      AND EXISTS (SELECT 1 FROM given g WHERE g.tags && c.tags))
+    SET tags = ARRAY(SELECT t FROM unnest(c.tags) AS t WHERE t <> ALL (n.tags))
+    FROM names n
+    WHERE c.project_id = $1::bigint AND c.tags <> '{}' AND c.sha <> ALL ($2::text[]) AND c.tags && n.tags)
 UPDATE commits c SET tags = g.tags FROM given g
 WHERE c.project_id = $1::bigint AND c.sha = g.sha AND c.tags <> g.tags;
 

@@ -37,13 +37,12 @@ made AS (
     WHERE $2::bigint IS NULL RETURNING id)
 SELECT id FROM changed UNION ALL SELECT id FROM made;
 
--- name: drift_releases
--- The newest first.
+-- name: drift_tags
+-- Commits with tags, releases or not, the newest first; at most 100.
 -- in: project_id i64, branch text, position_from i64, position_to i64
--- out: position i64, commit_id i64, tag text
-SELECT b.position, c.id AS commit_id, t.tag
+-- out: position i64, commit_id i64, tags text[]
+SELECT b.position, c.id AS commit_id, c.tags
 FROM commits c
 JOIN branch_commits b ON b.project_id = c.project_id AND b.branch = $2 AND b.commit_id = c.id
-CROSS JOIN LATERAL (SELECT min(n) AS tag FROM unnest(c.tags) AS n) t
 WHERE c.project_id = $1::bigint AND c.tags <> '{}' AND b.position BETWEEN $3::bigint AND $4::bigint
 ORDER BY b.position DESC LIMIT 100;

@@ -10,6 +10,29 @@
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 
+static const pfc_commit_filter all;
+static const pfc_commit_filter tagged = { .tagged = true };
+static const pfc_commit_filter unroll = { .words = "unroll ANN" };
+
+/* Posts a stored commit once more, with tags. */
+static void give_tags(pfc_db *db, int64_t p, unsigned n, const char *first, const char *second)
+{
+    char *tags[] = { (char *)(uintptr_t)first, (char *)(uintptr_t)second };
+    pfc_commit commit = { .id = pfc_strdup(fx_sha(n)),
+                          .author = (char *)"A",
+                          .time = 1.7e9,
+                          .subject = (char *)"s",
+                          .tags = tags,
+                          .tags_len = second ? 2 : 1 };
+    size_t fresh = 0;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_commits_store(db, "test", p, NULL, &commit, 1, &fresh, &err), PFC_OK),
+              "%s", err.msg);
+    cr_expect(eq(sz, fresh, 0));
+    free(commit.id);
+}
+
 Test(commits, a_line_posted_in_order_counts_from_one)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);
@@ -270,8 +293,7 @@ Test(commits, lists_page_from_the_newest_and_end)
     do {
         pfc_commit_rows rows = { 0 };
 
-        cr_assert(eq(int, pfc_commits_list(db, p, NULL, NULL, page, &rows, &err), PFC_OK), "%s",
-                  err.msg);
+        cr_assert(eq(int, pfc_commits_list(db, p, &all, page, &rows, &err), PFC_OK), "%s", err.msg);
         for (size_t i = 0; i < rows.len; i++)
             cr_assert(eq(i64, rows.items[i].position, expected--));
         page.cursor = rows.next;
@@ -297,8 +319,7 @@ Test(commits, pages_go_on_where_they_were_while_commits_come_in)
     do {
         pfc_commit_rows rows = { 0 };
 
-        cr_assert(eq(int, pfc_commits_list(db, p, NULL, NULL, page, &rows, &err), PFC_OK), "%s",
-                  err.msg);
+        cr_assert(eq(int, pfc_commits_list(db, p, &all, page, &rows, &err), PFC_OK), "%s", err.msg);
         for (size_t i = 0; i < rows.len; i++)
             cr_assert(eq(str, (char *)(uintptr_t)rows.items[i].sha, (char *)fx_sha(expected--)));
         page.cursor = rows.next;
@@ -379,23 +400,28 @@ Test(commits, words_are_searched_in_all_commits_a_page_at_a_time)
     fx_commits(db, p, 1, 30);
     pfc_test_sql(url, "UPDATE commits SET subject = 'Unroll the loop', author = 'Ann <a@b>'"
                       " WHERE right(sha, 2) IN ('01', '02', '03')");
-    cr_assert(eq(int, pfc_commits_list(db, p, NULL, "unroll ANN", page, &rows, &err), PFC_OK), "%s",
-              err.msg);
+    cr_assert(eq(int, pfc_commits_list(db, p, &unroll, page, &rows, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, rows.len, 2));
     cr_expect(eq(i64, rows.items[0].position, 3));
     cr_assert(ne(i64, rows.next, 0));
     page.cursor = rows.next;
     pfc_rows_clear(&rows);
-    cr_assert(eq(int, pfc_commits_list(db, p, NULL, "unroll ANN", page, &rows, &err), PFC_OK));
+    cr_assert(eq(int, pfc_commits_list(db, p, &unroll, page, &rows, &err), PFC_OK));
     cr_assert(eq(sz, rows.len, 1));
     cr_expect(eq(i64, rows.items[0].position, 1));
     cr_expect(eq(i64, rows.next, 0));
     pfc_rows_clear(&rows);
     page.cursor = 0;
-    cr_assert(eq(int, pfc_commits_list(db, p, NULL, fx_sha(30), page, &rows, &err), PFC_OK));
+    cr_assert(
+        eq(int,
+           pfc_commits_list(db, p, &(pfc_commit_filter){ .words = fx_sha(30) }, page, &rows, &err),
+           PFC_OK));
     cr_assert(eq(sz, rows.len, 1));
     pfc_rows_clear(&rows);
-    cr_assert(eq(int, pfc_commits_list(db, p, NULL, "unroll bob", page, &rows, &err), PFC_OK));
+    cr_assert(eq(
+        int,
+        pfc_commits_list(db, p, &(pfc_commit_filter){ .words = "unroll bob" }, page, &rows, &err),
+        PFC_OK));
     cr_assert(eq(sz, rows.len, 0));
     pfc_rows_clear(&rows);
     free(url);
@@ -403,6 +429,38 @@ Test(commits, words_are_searched_in_all_commits_a_page_at_a_time)
 }
 
 /* Their order is computed and stored by more than one statement each. */
+Test(commits, those_with_tags_are_listed_alone_and_lose_a_tag_that_moves)
+{
+    char *url = NULL, *tags;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_page page = { .limit = 1 };
+    pfc_commit_rows rows = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 30);
+    give_tags(db, p, 4, "v1.0", "latest");
+    give_tags(db, p, 9, "nightly-9", NULL);
+    give_tags(db, p, 20, "latest", NULL); /* moves */
+    cr_assert(eq(int, pfc_commits_list(db, p, &tagged, page, &rows, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, rows.len, 1));
+    cr_expect(eq(i64, rows.items[0].position, 20));
+    page = (pfc_page){ .limit = 5, .cursor = rows.next };
+    pfc_rows_clear(&rows);
+    cr_assert(eq(int, pfc_commits_list(db, p, &tagged, page, &rows, &err), PFC_OK));
+    cr_assert(eq(sz, rows.len, 2));
+    cr_expect(eq(i64, rows.items[0].position, 9));
+    cr_expect(eq(i64, rows.items[1].position, 4));
+    cr_expect(eq(i64, rows.next, 0));
+    pfc_rows_clear(&rows);
+    tags = pfc_test_sql_value(url, "SELECT string_agg(right(sha, 2) || array_to_string(tags, '+'),"
+                                   " ' ' ORDER BY id) FROM commits WHERE tags <> '{}'");
+    cr_expect(eq(str, tags, (char *)"04v1.0 09nightly-9 14latest"));
+    free(tags);
+    free(url);
+    pfc_db_close(db);
+}
+
 Test(commits, commits_before_a_long_history_move_all_of_it)
 {
     char *url = NULL;

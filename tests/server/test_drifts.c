@@ -133,6 +133,34 @@ Test(drifts, are_alerted_where_the_series_became_worse_by_enough_for_long_enough
     pfc_db_close(db);
 }
 
+/* v1.0 at commit 8, then a tag of each commit that is no release, more than a page of them. */
+Test(drifts, are_compared_with_a_release_behind_many_tags_of_other_kinds)
+{
+    static const drifting slow = { .total = 0.05, .days = 119 };
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 120);
+    const int64_t first = plant_number(url, "SELECT min(id) FROM commits");
+    const pfc_judged series = { .id = series_of(url, "gemm/a"),
+                                .branch = "main",
+                                .settings = { .judged = true } };
+    const pfc_history h = make_history(&slow, 120, 120, first);
+
+    plant_sql(url,
+              "UPDATE commits SET tags = CASE WHEN id = %lld THEN '{candidate,v1.0.1,v1.0}'"
+              " ELSE ARRAY['nightly-' || id] END::text[] WHERE id >= %lld",
+              (long long)first + 7, (long long)first + 7);
+    must_judge(db, p, &series, &h);
+    cr_expect(eq(i64,
+                 plant_number(url,
+                              "SELECT count(*) FROM change_points WHERE kind = 'drift' AND"
+                              " reference_tag = 'v1.0' AND reference_commit_id = %lld",
+                              (long long)first + 7),
+                 1));
+    free(url);
+    pfc_db_close(db);
+}
+
 static void expect_drift(const char *url, const char *state, bool gone, size_t events)
 {
     cr_expect(eq(i64,

@@ -65,6 +65,7 @@ static ground begin(void)
 
     fx_commits(t.g.db, t.g.project, 1, 9);
     tag(t.g.db, t.g.project, NULL, 3, 2, "v1.2");
+    tag(t.g.db, t.g.project, NULL, 6, 5, "nightly/6");
     tag(t.g.db, t.g.project, "side", 20, 5, NULL);
     tag(t.g.db, t.g.project, "side", 21, 20, NULL);
     t.run = fx_ingest(t.g.db, t.g.project, measured(2, "cpu-scalar", 100));
@@ -114,6 +115,7 @@ Test(ends, commits_tags_branches_and_dates_are_found)
     expect_end(&t, fx_sha(3), 3, "commit", "commit 000000000000");
     expect_end(&t, "v1.2", 3, "tag", "tag v1.2 at 000000000000");
     expect_end(&t, "refs/tags/v1.2", 3, "tag", "tag v1.2 at 000000000000");
+    expect_end(&t, "nightly/6", 6, "tag", "tag nightly/6 at 000000000000"); /* no release */
     expect_end(&t, "main", 6, "branch",
                "branch main at 000000000000, its newest commit with results");
     expect_end(&t, "refs/heads/main", 6, "branch",

@@ -89,7 +89,8 @@ standing = members(level=one_of("bad", "warn", "good"), sentence=TEXT,
                    headline=members(series=COUNT, regressed=COUNT, watching=COUNT, improved=COUNT, unchanged=COUNT))
 effect = members(source=one_of("history", "bisection", "pairs"), bisection_id=null(NUMERAL), commit=null(COMMIT), **INTERVAL, n=COUNT)
 place = {"type": ["integer", "null"], "minimum": 1, "description": "on the first-parent line, from 1; null: not on it"}
-commit = members(id=COMMIT, parents=each(COMMIT), author=TEXT, time=TIME, subject=TEXT, position=place, runs=COUNT, alerts=COUNT, tags=each(TEXT))
+commit = members(id=COMMIT, parents=each(COMMIT), author=TEXT, time=TIME, subject=TEXT, position=place, runs=COUNT, alerts=COUNT, tags=each(TEXT),
+                 releases=each(TEXT))
 value = members(series_id=NUMERAL, **SERIES, median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT,
                 parent_median=null(NUMBER), rel_change=null(NUMBER), rel_low=null(NUMBER), rel_high=null(NUMBER),
                 p=null(SHARE), p_adjusted=null(SHARE), margin_rel=null(NUMBER), verdict=null(VERDICT))

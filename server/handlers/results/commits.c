@@ -21,6 +21,23 @@ static const pfc_field commit_fields[] = {
     PFC_FIELD(pfc_commit_row, alerts),
 };
 
+/* A commit with those of its tags that are releases: the rule is not repeated in clients. */
+static json_t *encode_commit(const void *row, const void *context)
+{
+    const pfc_commit_row *c = row;
+    json_t *json = pfc_encode_fields(PFC_FIELDS(commit_fields), c), *releases = json_array();
+    pfc_texts tags = { 0 };
+
+    (void)context;
+    pfc_array_texts(c->tags, &tags);
+    for (size_t i = 0; i < tags.len; i++)
+        if (pfc_tag_is_release(tags.items[i]))
+            json_array_append_new(releases, json_string(tags.items[i]));
+    pfc_texts_clear(&tags);
+    json_object_set_new(json, "releases", releases);
+    return json;
+}
+
 /* POST /api/v1/projects/{p}/commits */
 PFC_HANDLER(commits_post)
 {
@@ -50,22 +67,24 @@ PFC_HANDLER(commits_list)
 {
     int64_t project = 0;
     pfc_commit_rows rows = { 0 };
-    const char *branch = NULL, *words = NULL;
+    pfc_commit_filter filter = { 0 };
     pfc_page page;
     pfc_code code;
 
     code = pfc_decode_page(req, &page, err);
     if (!code)
-        code = pfc_req_query(req, "branch", PFC_WIRE_MAX_NAME, &branch, err);
+        code = pfc_req_query(req, "branch", PFC_WIRE_MAX_NAME, &filter.branch, err);
     if (!code)
-        code = pfc_req_query(req, "q", PFC_WIRE_MAX_NAME, &words, err);
+        code = pfc_req_query(req, "q", PFC_WIRE_MAX_NAME, &filter.words, err);
+    if (!code)
+        code = pfc_req_query_bool(req, "tagged", &filter.tagged, err);
     if (!code)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
-        code = pfc_commits_list(app->db, project, branch, words, page, &rows, err);
+        code = pfc_commits_list(app->db, project, &filter, page, &rows, err);
     if (!code)
-        code = pfc_reply_table(reply, "commits", PFC_ROW_VIEW(&rows), PFC_FIELDS(commit_fields),
-                               rows.next, err);
+        code = pfc_reply_rows(reply, "commits", PFC_ROW_VIEW(&rows), encode_commit, NULL, rows.next,
+                              err);
     pfc_rows_clear(&rows);
     return code;
 }
@@ -182,7 +201,7 @@ static json_t *encode_against_parent(const commit_detail *d)
 
 static json_t *encode_detail(const commit_detail *d)
 {
-    json_t *json = pfc_encode_fields(PFC_FIELDS(commit_fields), d->row.items);
+    json_t *json = encode_commit(d->row.items, NULL);
 
     json_object_set_new(json, "paths", pfc_encode_array(d->row.items[0].paths));
     /* In place of the number of runs that a list shows. */

@@ -4,15 +4,16 @@
 #include "core/base/parse.h"
 #include "server/repo/tables/repo.h"
 
-pfc_code pfc_commits_list(pfc_db *db, int64_t project_id, const char *branch, const char *words,
+pfc_code pfc_commits_list(pfc_db *db, int64_t project_id, const pfc_commit_filter *filter,
                           pfc_page page, pfc_commit_rows *out, pfc_err *err)
 {
     pfc_code code;
 
     code = pfc_sql_commits_list_once(db,
                                      &(pfc_sql_commits_list_args){ .project_id = project_id,
-                                                                   .branch = branch,
-                                                                   .words = words,
+                                                                   .branch = filter->branch,
+                                                                   .words = filter->words,
+                                                                   .tagged = filter->tagged,
                                                                    .cursor = page.cursor,
                                                                    .limit = pfc_page_fetch(page) },
                                      out, err);

@@ -39,14 +39,20 @@ pfc_code pfc_projects_get(pfc_db *db, const char *name, pfc_projects *out,
 /* ---- commits ---- */
 
 /** position: along first parents of the branch, from 1; 0: not on that line. parents: ids, the
- *  first parent first. tags: names of releases. stub: known from a run only, until its POST
+ *  first parent first. tags: names of tags. stub: known from a run only, until its POST
  *  /commits comes. */
 typedef pfc_sql_commit_row pfc_commit_row;
 typedef pfc_sql_commit_rows pfc_commit_rows;
 
+typedef struct pfc_commit_filter {
+    const char *branch; /* NULL: the project's */
+    const char *words;  /* all of them anywhere in id, subject and author; NULL: any commit */
+    bool tagged;        /* only commits with tags */
+} pfc_commit_filter;
+
 /** Commits on the branch's first-parent line, newest first; the cursor is the number of a commit.
- *  branch NULL: the project's. */
-pfc_code pfc_commits_list(pfc_db *db, int64_t project_id, const char *branch, const char *words,
+ */
+pfc_code pfc_commits_list(pfc_db *db, int64_t project_id, const pfc_commit_filter *filter,
                           pfc_page page, pfc_commit_rows *out, pfc_err *err) PFC_MUSTCHECK;
 /** By full id or a prefix of 7 or more digits; PFC_EINVAL when the prefix fits several. */
 pfc_code pfc_commits_get(pfc_db *db, int64_t project_id, const char *sha, pfc_commit_rows *out,

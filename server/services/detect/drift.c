@@ -7,7 +7,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/wire/wire.h"
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/drift.h"
 #include "server/repo/sql/jobs.h"
@@ -15,11 +17,12 @@
 #include "server/services/detect/detect.h"
 #include "server/services/owners/owners.h"
 
-#define WINDOW_S (182 * 86400.0) /* half a year */
-#define SPAN_S   (28 * 86400.0)  /* a shorter change is a missed step, not a drift */
-#define LEAST    0.02            /* relative loss; smaller ones are not worth an alert */
-#define P_MOST   1e-4
-#define GONE     "went away: the drift is no longer there"
+#define WINDOW_S       (182 * 86400.0) /* half a year */
+#define SPAN_S         (28 * 86400.0)  /* a shorter change is a missed step, not a drift */
+#define LEAST          0.02            /* relative loss; smaller ones are not worth an alert */
+#define P_MOST         1e-4
+#define RELEASES_TRIED 100
+#define GONE           "went away: the drift is no longer there"
 
 typedef struct stored {
     int64_t id, high, alert_id;
@@ -131,27 +134,61 @@ static bool measure_since(const pfc_history *h, const pfc_detection *found, int6
                                             end - 1, out);
 }
 
+/* The first of the releases among the tags by name; NULL: none is a release. *names has it. */
+static const char *release_of(pfc_array_text tags, pfc_texts *names)
+{
+    const char *first = NULL;
+
+    pfc_array_texts(tags, names);
+    for (size_t i = 0; i < names->len; i++)
+        if (pfc_tag_is_release(names->items[i]) && (!first || strcmp(names->items[i], first) < 0))
+            first = names->items[i];
+    return first;
+}
+
+/* Looks through a page of tagged commits; *left: releases that may still be measured. */
+static void try_tags(const pfc_sql_drift_tags_rows *rows, const pfc_history *h,
+                     const pfc_detection *found, size_t *left, reference *out)
+{
+    for (size_t i = 0; !out->commit_id && *left && i < rows->len; i++) {
+        pfc_texts names = { 0 };
+        const char *tag = release_of(rows->items[i].tags, &names);
+
+        *left -= tag != NULL;
+        if (tag && measure_since(h, found, rows->items[i].position, &out->since)) {
+            out->commit_id = rows->items[i].commit_id;
+            out->tag = pfc_strdup(tag);
+        }
+        pfc_texts_clear(&names);
+    }
+}
+
 static pfc_code find_reference(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                                const pfc_history *h, const pfc_detection *found, reference *out,
                                pfc_err *err)
 {
-    pfc_sql_drift_releases_rows rows = { 0 };
-    pfc_code code;
+    int64_t to = h->meta[h->len - 1].position;
+    size_t left = RELEASES_TRIED;
+    bool more = true;
+    pfc_code code = PFC_OK;
 
-    code = pfc_sql_drift_releases(
-        tx,
-        &(pfc_sql_drift_releases_args){ .project_id = project_id,
-                                        .branch = series->branch,
-                                        .position_from = h->meta[0].position,
-                                        .position_to = h->meta[h->len - 1].position },
-        &rows, err);
-    for (size_t i = 0; !code && !out->commit_id && i < rows.len; i++) {
-        if (!measure_since(h, found, rows.items[i].position, &out->since))
-            continue;
-        out->commit_id = rows.items[i].commit_id;
-        out->tag = pfc_strdup(rows.items[i].tag);
+    /* In pages: a tag of each nightly build must not hide the release before them. */
+    while (!code && more && left && !out->commit_id) {
+        pfc_sql_drift_tags_rows rows = { 0 };
+
+        code = pfc_sql_drift_tags(tx,
+                                  &(pfc_sql_drift_tags_args){ .project_id = project_id,
+                                                              .branch = series->branch,
+                                                              .position_from = h->meta[0].position,
+                                                              .position_to = to },
+                                  &rows, err);
+        more = !code && rows.len > 0;
+        if (more) {
+            try_tags(&rows, h, found, &left, out);
+            to = rows.items[rows.len - 1].position - 1;
+        }
+        pfc_rows_clear(&rows);
     }
-    pfc_rows_clear(&rows);
     return code;
 }
 

@@ -258,48 +258,63 @@ Test(history, a_shallow_clone_says_how_to_get_the_rest)
     free(words);
 }
 
-Test(history, releases_are_distinguished_from_other_tags)
+Test(history, a_commit_is_sent_with_its_tags_releases_first)
 {
-    static const char *const yes[] = { "v1.2",   "1.9.4",          "v2",          "r128",
-                                       "V3.0.1", "release-2024.1", "lib/v3.0",    "liblz4-1.10.0",
-                                       "2024",   "Release_7",      "v1.2.3+deb1", "v1.2-final.1" };
-    static const char *const no[] = { "",           "latest",   "build17",     "v1.2-rc1",
-                                      "v2.0beta3",  "1.0alpha", "nightly-7.1", "v1.3.dev4",
-                                      "v1.2:extra", "x1.0\n",   "tag 1.2",     "pre/build9" };
-
-    for (size_t i = 0; i < PFC_ARRAY_LEN(yes); i++)
-        cr_assert(pfc_tag_is_release(yes[i]), "%s", yes[i]);
-    for (size_t i = 0; i < PFC_ARRAY_LEN(no); i++)
-        cr_assert(not(pfc_tag_is_release(no[i])), "%s", no[i]);
-}
-
-Test(history, a_commit_is_sent_with_its_releases)
-{
-    pfc_release *releases = NULL;
+    pfc_tag *tags = NULL;
     pfc_commit tagged = { 0 }, plain = { 0 };
     size_t len = 0;
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_repo_releases(repo, &releases, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_repo_tags(repo, &tags, &len, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, len, 0));
-    pfc_releases_free(releases, len);
+    pfc_tags_free(tags, len);
     fixture_do(&f, "tag -a -m release v1.2.0 HEAD~1");
     fixture_do(&f, "tag v1.2 HEAD~1");
     fixture_do(&f, "tag v1.1 HEAD~2");
     fixture_do(&f, "tag latest HEAD~1");
-    fixture_do(&f, "tag v9.0 HEAD~1:a.c"); /* of a file: no commit's */
-    cr_assert(eq(int, pfc_repo_releases(repo, &releases, &len, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(sz, len, 3));
+    fixture_do(&f, "tag v9.0 HEAD~1:a.c");         /* of a file: no commit's */
+    fixture_do(&f, "tag \xff\xfe HEAD~1");         /* not UTF-8: the server refuses it */
+    fixture_do(&f, "tag nightly/2026-11-01 HEAD"); /* no release */
+    cr_assert(eq(int, pfc_repo_tags(repo, &tags, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, len, 5));
     tagged.id = merge;
-    pfc_releases_name(releases, len, &tagged);
-    cr_assert(eq(sz, tagged.tags_len, 2));
+    pfc_tags_name(tags, len, &tagged);
+    cr_assert(eq(sz, tagged.tags_len, 3));
     cr_assert(eq(str, tagged.tags[0], "v1.2"));
     cr_assert(eq(str, tagged.tags[1], "v1.2.0"));
+    cr_assert(eq(str, tagged.tags[2], "latest"));
     plain.id = tip;
-    pfc_releases_name(releases, len, &plain);
-    cr_assert(eq(sz, plain.tags_len, 0));
+    pfc_tags_name(tags, len, &plain);
+    cr_assert(eq(sz, plain.tags_len, 1));
+    cr_assert(eq(str, plain.tags[0], "nightly/2026-11-01"));
     tagged.id = plain.id = NULL;
     pfc_commit_clear(&tagged);
     pfc_commit_clear(&plain);
-    pfc_releases_free(releases, len);
+    pfc_tags_free(tags, len);
+}
+
+/* Of 20 tags at one commit, a release is sent, whatever its place in the alphabet. */
+Test(history, releases_come_before_other_tags_of_a_commit_with_many)
+{
+    pfc_tag *tags = NULL;
+    pfc_commit commit = { 0 };
+    size_t len = 0;
+    pfc_err err = { 0 };
+
+    for (int i = 0; i < 20; i++) {
+        char words[64];
+
+        (void)snprintf(words, sizeof(words), "tag build-%02d HEAD", i);
+        fixture_do(&f, words);
+    }
+    fixture_do(&f, "tag v3.0 HEAD");
+    cr_assert(eq(int, pfc_repo_tags(repo, &tags, &len, &err), PFC_OK), "%s", err.msg);
+    commit.id = tip;
+    pfc_tags_name(tags, len, &commit);
+    cr_assert(eq(sz, commit.tags_len, 16));
+    cr_assert(eq(str, commit.tags[0], "v3.0"));
+    cr_assert(eq(str, commit.tags[15], "build-14"));
+    commit.id = NULL;
+    pfc_commit_clear(&commit);
+    pfc_tags_free(tags, len);
 }

@@ -70,7 +70,8 @@ def the_alert(name):
 class Drift(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        project("drifts", 70, {21: ["v1.1"], 35: ["v1.2", "v1.2.0"], 68: ["v1.3"]})
+        # Tags that are no releases are ends of comparisons, and no reference of a drift.
+        project("drifts", 70, {21: ["v1.1"], 35: ["candidate", "v1.2", "v1.2.0"], 40: ["nightly-40"], 50: ["latest"], 68: ["v1.3"]})
         for n in range(1, 71):
             measure("drifts", n, 100 * math.pow(1.003, n / 7))
         cls.alert = the_alert("drifts")
@@ -95,12 +96,18 @@ class Drift(unittest.TestCase):
 
     def test_tags_are_shown_and_move(self):
         commit = server.call("GET", f"/api/v1/projects/drifts/commits/{support.commit_id(35)}").json
-        self.assertEqual(commit["tags"], ["v1.2", "v1.2.0"])
+        self.assertEqual((commit["tags"], commit["releases"]), (["candidate", "v1.2", "v1.2.0"], ["v1.2", "v1.2.0"]))
+        other = server.call("GET", f"/api/v1/projects/drifts/commits/{support.commit_id(40)}").json
+        self.assertEqual((other["tags"], other["releases"]), (["nightly-40"], []))
+        compared = server.call("GET", "/api/v1/compare?project=drifts&a=nightly-40&b=refs/tags/latest").json
+        self.assertEqual([(compared[side]["kind"], compared[side]["commit"]) for side in "ab"],
+                         [("tag", support.commit_id(40)), ("tag", support.commit_id(50))])
         line = support.commits(1, 2)["commits"]
         project("moved-tags", 2, {1: ["v1.0", "v1"]})
         server.as_admin("POST", "/api/v1/projects/moved-tags/commits", {"commits": [{**line[1], "tags": ["v1"]}]})
         listed = server.call("GET", "/api/v1/projects/moved-tags/commits").json["commits"]
         self.assertEqual([c["tags"] for c in listed], [["v1"], ["v1.0"]])
+        self.assertEqual([c["releases"] for c in listed], [["v1"], ["v1.0"]])
         for wrong in (["v1 0"], ["v1\u001b[0m"], [""], ["v" * 201], ["v1"] * 17):
             refused = server.as_admin("POST", "/api/v1/projects/moved-tags/commits", {"commits": [{**line[1], "tags": wrong}]})
             self.assertEqual(refused.status, 400, wrong)

@@ -15,7 +15,7 @@ export interface ProjectDetail extends Project {
 }
 export interface Commit {
   id: string; parents: string[]; author: string; time: string; subject: string; position: number; runs: number;
-  alerts: number; tags?: string[]; /* of releases */
+  alerts: number; tags?: string[]; releases?: string[]; /* those of the tags that are versions */
 }
 export interface CommitValue {
   series_id: number; benchmark: string; metric: string; backend: string; unit: string; direction: string;

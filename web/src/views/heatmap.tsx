@@ -76,30 +76,32 @@ export function CompareHeat(props: { project: string; rows: readonly HeatRow[]; 
   );
 }
 
-/** The ends of the address; else the newest release, or the oldest of the newest 50 commits, and the newest commit with runs. */
-function endsOf(commits: readonly Commit[], a: string, b: string): [string, string] | null {
-  const measured = commits.filter((c) => c.runs > 0);
+/** The ends of the address; else the newest release with runs, or the oldest of the newest 50 commits, and the newest commit with runs. */
+function endsOf(measured: readonly Commit[], tagged: readonly Commit[], a: string, b: string): [string, string] | null {
   const last = b || measured[0]?.id;
-  const first = a || measured.find((c) => c.id !== last && (c.tags ?? []).length > 0)?.id || measured[Math.min(measured.length - 1, 49)]?.id;
+  const first = a || tagged.find((c) => c.id !== last && (c.releases ?? []).length > 0)?.id || measured[Math.min(measured.length - 1, 49)]?.id;
   return first && last && first !== last ? [first, last] : null;
 }
 
 export function Heatmap(props: { project: string }) {
   const q = query.value;
   const commits = useApi<{ commits: Commit[] }>(`/projects/${encodeURIComponent(props.project)}/commits?limit=200`, ["run"]);
-  const ends = commits.state === "data" ? endsOf(commits.data.commits, q.get("a") ?? "", q.get("b") ?? "") : null;
-  const load = useApi<CompareReply>(ends ? withQuery("/compare", { project: props.project, a: ends[0], b: ends[1] }) : null);
+  const tags = useApi<{ commits: Commit[] }>(`/projects/${encodeURIComponent(props.project)}/commits?limit=200&tagged=true`, ["run"]);
   const choices = commits.state === "data" ? commits.data.commits.filter((c) => c.runs > 0) : [];
+  const tagged = tags.state === "data" ? tags.data.commits.filter((c) => c.runs > 0) : [];
+  const read = commits.state === "data" && (tags.state === "data" || tags.state === "failed");
+  const ends = read ? endsOf(choices, tagged, q.get("a") ?? "", q.get("b") ?? "") : null;
+  const load = useApi<CompareReply>(ends ? withQuery("/compare", { project: props.project, a: ends[0], b: ends[1] }) : null);
   return (
     <Page title="Heat map" lead={<>The change between two commits, by any two parameters. Coloured: different by the comparison's test over all cells.</>}>
       {commits.state === "failed" && <Failed error={commits.error} retry={commits.retry} />}
-      {commits.state === "loading" && <Loading what="the commits" />}
-      {commits.state === "data" && !ends && <Empty title="Fewer than two commits were measured" />}
+      {!read && commits.state !== "failed" && <Loading what="the commits" />}
+      {read && !ends && <Empty title="Fewer than two commits were measured" />}
       {ends && (
         <>
           <div class="filters">
-            <EndField label="From" value={ends[0]} none="newest release" commits={choices} onChange={(v) => setQuery({ a: v })} />
-            <EndField label="To" value={ends[1]} none="newest commit" commits={choices} onChange={(v) => setQuery({ b: v })} />
+            <EndField label="From" value={ends[0]} none="newest release" commits={choices} tagged={tagged} onChange={(v) => setQuery({ a: v })} />
+            <EndField label="To" value={ends[1]} none="newest commit" commits={choices} tagged={tagged} onChange={(v) => setQuery({ b: v })} />
             <a class="button" href={href.compare(props.project, ends[0], ends[1])}>Comparison as a table</a>
           </div>
           <View load={load} what="the comparison">

@@ -8,14 +8,15 @@ const MOST = 232;
 /** Whole ids are shown by their first digits. */
 const shown = (value: string) => (/^[0-9a-f]{40}$/.test(value) ? value.slice(0, 12) : value);
 
-/** `onChange` is called when the text is complete: on Enter, when the field is left, or when an entry of the list is taken. */
-export function EndField(props: { label: string; value: string; none: string; commits: readonly Commit[]; onChange: (value: string) => void }) {
+/** `tagged`: commits with tags that may be older than `commits`. `onChange` is called when the text is complete: on Enter, when the field is left, or when an entry of the list is taken. */
+export function EndField(props: { label: string; value: string; none: string; commits: readonly Commit[]; tagged?: readonly Commit[]; onChange: (value: string) => void }) {
   const [text, setText] = useState(shown(props.value));
   const list = useId();
   useEffect(() => setText(shown(props.value)), [props.value]);
-  const tags = props.commits.flatMap((c) => (c.tags ?? []).map((tag) => ({ value: tag, text: `${c.id.slice(0, 10)} ${c.subject}` })));
+  const all = [...new Map([...props.commits, ...(props.tagged ?? [])].map((c) => [c.id, c])).values()];
+  const tags = all.flatMap((c) => (c.tags ?? []).map((tag) => ({ value: tag, text: `${c.id.slice(0, 10)} ${c.subject}` })));
   const ids = props.commits.map((c) => ({ value: c.id.slice(0, 12), text: c.subject }));
-  const named = props.value === "" ? undefined : props.commits.find((c) => c.id.startsWith(props.value) || (c.tags ?? []).includes(props.value));
+  const named = props.value === "" ? undefined : all.find((c) => c.id.startsWith(props.value) || (c.tags ?? []).includes(props.value));
   const take = (value: string) => { if (value !== shown(props.value)) props.onChange(value); };
   return (
     <div class="end-field">
