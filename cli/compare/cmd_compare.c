@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/compare/compare.h"
 #include "cli/compare/reuse.h"
+#include "cli/compare/stored.h"
 #include "cli/measure/measure.h"
 #include "cli/output/output.h"
 #include "cli/output/reports.h"
@@ -26,13 +27,13 @@ typedef struct compare_opts {
     pfc_take_opts take;
     const char *sides[2];
     size_t sides_len;
-    const char *base, *project, *url, *data;
+    const char *base;
+    pfc_stored_ask ask;
     size_t rounds;
     double margin, max_time;
     const char *save;  /* folder of the run documents; NULL: not kept */
     const char *reuse; /* folder of earlier results; NULL: none is used or kept */
     bool stored;
-    bool across;
     bool git_bisect;
     bool check; /* `perfci check`: no arguments */
     pfc_report_files reports;
@@ -72,10 +73,17 @@ typedef struct compare_opts {
 static const pfc_option compare_options[] = {
     COMMON_OPTIONS,
     PFC_OPT_FLAG("stored", compare_opts, stored, "Compare what the service has of both"),
-    PFC_OPT_FLAG("across", compare_opts, across,
+    PFC_OPT_FLAG("across", compare_opts, ask.across,
                  "Decide on stored results of different machines or compilers, too"),
-    PFC_OPT_TEXT("project", "P", compare_opts, project, "The project's name, for stored results"),
-    PFC_SERVICE_OPTIONS(compare_opts, ),
+    PFC_OPT_TEXT("backend-a", "B", compare_opts, ask.backends[0], "Stored results of A: this one"),
+    PFC_OPT_TEXT("backend-b", "B", compare_opts, ask.backends[1], "Stored results of B: this one"),
+    PFC_OPT_TEXT("machine-class-a", "C", compare_opts, ask.machine_classes[0],
+                 "Stored results of A: this class of machines"),
+    PFC_OPT_TEXT("machine-class-b", "C", compare_opts, ask.machine_classes[1],
+                 "Stored results of B: this class of machines"),
+    PFC_OPT_TEXT("project", "P", compare_opts, ask.project,
+                 "The project's name, for stored results"),
+    PFC_SERVICE_OPTIONS(compare_opts, ask.),
     { 0 },
 };
 
@@ -105,7 +113,8 @@ static const char compare_doc[] =
     "Examples:\n"
     "  perfci compare main HEAD\n"
     "  perfci compare before.json after.json --json\n"
-    "  perfci compare --stored v1.2 main\n";
+    "  perfci compare --stored v1.2 main\n"
+    "  perfci compare --stored --backend-a cpu-avx2 --backend-b hip main main\n";
 
 static const char check_doc[] =
     "Measures HEAD against the commit where it left its base branch, interleaved: the gate for CI."
@@ -170,40 +179,10 @@ static pfc_code load_side(const compare_opts *o, const pfc_take *t, const char *
                            "\"%.100s\" is a revision and the other side is none: measure it first "
                            "(perfci run --commit %.100s --out FILE), or use --stored",
                            text, text);
-    code = pfc_api_open(o->url, o->data, &t->conf, &http, err);
+    code = pfc_api_open(o->ask.url, o->ask.data, &t->conf, &http, err);
     if (!code)
         code = pfc_side_fetch_run(http, text, out, err);
     pfc_http_free(http);
-    return code;
-}
-
-/* The service compares only stored runs. */
-static pfc_code compare_stored(const compare_opts *o, const pfc_take *t, const char *const *ids,
-                               pfc_cmp *out, pfc_err *err)
-{
-    char *project = NULL;
-    char *a = pfc_http_escape(ids[0]);
-    char *b = pfc_http_escape(ids[1]);
-    char *path = NULL;
-    pfc_http *http = NULL;
-    json_t *doc = NULL;
-    pfc_code code = pfc_api_open(o->url, o->data, &t->conf, &http, err);
-
-    if (!code)
-        code = pfc_api_project(o->project, &t->conf, t->root, &project, err);
-    if (!code) {
-        path = pfc_format("/api/v1/compare?project=%s&a=%s&b=%s%s", project, a, b,
-                          o->across ? "&across=true" : "");
-        code = pfc_http_json(http, "GET", path, NULL, NULL, &doc, err);
-    }
-    if (!code)
-        code = pfc_cmp_from_json(doc, out, err);
-    json_decref(doc);
-    pfc_http_free(http);
-    free(path);
-    free(b);
-    free(a);
-    free(project);
     return code;
 }
 
@@ -292,9 +271,13 @@ static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_er
         return code;
     if (kinds[0] != PFC_SIDE_FILE && kinds[1] != PFC_SIDE_FILE &&
         (o->stored || kinds[0] == PFC_SIDE_RUN || kinds[1] == PFC_SIDE_RUN)) {
-        code = compare_stored(o, t, stored, out, err);
+        code = pfc_cmp_stored(&o->ask, t, stored, out, err);
         return code ? code : pfc_cmp_select(out, &wanted, err);
     }
+    if (pfc_stored_ask_limits(&o->ask))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "a backend or machine class of A or B is chosen among stored results: "
+                           "pass --stored");
     if (kinds[0] == PFC_SIDE_REVISION && kinds[1] == PFC_SIDE_REVISION)
         return compare_measured(o, t, ids, out, err);
     for (int i = 0; i < 2 && !code; i++)
@@ -459,9 +442,13 @@ static json_t *repeat_words(const compare_opts *o, const pfc_cmp *cmp)
                                               : (i ? cmp->b : cmp->a)));
     if (o->stored)
         json_array_append_new(words, json_string("--stored"));
-    if (o->across)
+    if (o->ask.across)
         json_array_append_new(words, json_string("--across"));
-    put_word(words, "--project", o->project);
+    put_word(words, "--backend-a", o->ask.backends[0]);
+    put_word(words, "--backend-b", o->ask.backends[1]);
+    put_word(words, "--machine-class-a", o->ask.machine_classes[0]);
+    put_word(words, "--machine-class-b", o->ask.machine_classes[1]);
+    put_word(words, "--project", o->ask.project);
     put_word(words, "--config", o->take.config);
     put_word(words, "--suite", o->take.suite);
     put_word(words, "--measure", o->take.measure);

@@ -48,6 +48,10 @@ class Commands(support.Case):
                 (["coverage", "--project", "p"], "/api/v1/projects/p/coverage?commits=30&limit=100"),
                 (["coverage", "--project", "p", "--branch", "b", "--commits", "5", "--benchmark", "x", "--backend", "y", "--machine-class", "z", "--limit", "9"],
                  "/api/v1/projects/p/coverage?branch=b&benchmark=x&backend=y&machine_class=z&commits=5&limit=9"),
+                (["roofline", "--project", "p"], "/api/v1/projects/p/roofline"),
+                (["roofline", "--project", "p", "--before", "v1.2~1", "--at", "main", "--select", "gemm k>=4096", "--backend", "y",
+                  "--machine-class", "z", "--branch", "b"],
+                 "/api/v1/projects/p/roofline?branch=b&a=v1.2~1&b=main&machine_class=z&backend=y&select=gemm%20k%3E%3D4096"),
                 (["project", "list"], "/api/v1/projects?limit=1000"), (["token", "list"], "/api/v1/tokens"),
                 (["token", "sessions"], "/api/v1/browser-sessions?limit=1000"),
                 (["replay", "--show", "--project", "p"], "/api/v1/projects/p/detector")):
@@ -153,6 +157,11 @@ class Commands(support.Case):
             self.assertEqual([c[1] for c in calls], [f"/api/v1/compare?project=p&a=1&b={side}"], side)
         calls = self.asked("compare", "--stored", "--across", "1", "2", "--project", "p", answer={"a": {}, "b": {}, "rows": []}, status=3)
         self.assertEqual(calls[0][1], "/api/v1/compare?project=p&a=1&b=2&across=true")
+        sides = "--backend-a", "cpu avx2", "--backend-b", "hip", "--machine-class-a", "rack", "--machine-class-b", "desk"
+        calls = self.asked("compare", "--stored", *sides, "v1.2", "main", "--project", "p", answer={"a": {}, "b": {}, "rows": []}, status=3)
+        self.assertEqual(calls[0][1], "/api/v1/compare?project=p&a=v1.2&b=main&backend_a=cpu%20avx2&backend_b=hip&machine_class_a=rack&machine_class_b=desk")
+        self.asked("compare", "--backend-a", "hip", self.write("a.txt", "1\n"), self.write("b.txt", "1\n"), status=2)
+        self.assertIn("among stored results: pass --stored\n", self.done.stderr)
 
     def test_a_runner_counts_as_seen_for_five_minutes(self):
         for seconds, state in ((270, "ok"), (301, "warn")):
