@@ -236,6 +236,33 @@ Test(plot, groups_average_where_every_member_was_measured)
     pfc_db_close(db);
 }
 
+/* Two classes of machines that measure alternate commits: a mean of both would have no value. */
+Test(plot, groups_are_of_one_class_of_machines)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    const int64_t p = fx_project(db);
+    pfc_plot plot = { 0 };
+
+    fx_commits(db, p, 1, 4);
+    for (unsigned n = 1; n <= 4; n++) {
+        pfc_run *run = fx_run(n);
+
+        free(run->machine.machine_class);
+        run->machine.machine_class = pfc_strdup(n % 2 ? "rack" : "desk");
+        measure(run, "gemm/a", "bf16", "1", n % 2 ? 100 : 900);
+        measure(run, "gemm/b", "bf16", "1", n % 2 ? 400 : 900);
+        fx_ingest(db, p, run);
+    }
+    read(db, p, (pfc_plot_opts){ .group = "dtype" }, &plot);
+    cr_assert(eq(sz, plot.len, 2));
+    cr_expect(eq(str, (char *)(uintptr_t)plot.lines[0].series->machine_class, "rack"));
+    cr_expect(eq(sz, plot.lines[0].partial + plot.lines[1].partial, 0));
+    expect_values(&plot, 0, (const double[]){ 200, NONE, 200, NONE });
+    expect_values(&plot, 1, (const double[]){ NONE, 900, NONE, 900 });
+    pfc_plot_clear(&plot);
+    pfc_db_close(db);
+}
+
 Test(plot, results_of_a_machine_that_had_moved_are_no_values)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

@@ -7,6 +7,7 @@
 #include "core/base/parse.h"
 #include "core/select/select.h"
 #include "server/handlers/handlers.h"
+#include "server/services/history/ends.h"
 
 /* Below, building an answer costs little more than reading the version of its data. */
 #define KEEP_FROM_POINTS 20000
@@ -111,11 +112,11 @@ static json_t *encode_line(arrays *out, const pfc_plot_line *l, size_t columns)
         "series_id", pfc_encode_id(one ? s->id : 0), "key", pfc_reply_string(l->key), "benchmark",
         pfc_reply_string(one ? s->benchmark : NULL), "params", pfc_encode_json_text(l->params_json),
         "metric", pfc_reply_string(s->metric), "backend", pfc_reply_string(one ? s->backend : NULL),
-        "machine_class", pfc_reply_string(one ? s->machine_class : NULL), "unit",
-        pfc_reply_string(s->unit), "direction", pfc_encode_direction(s->higher_is_better),
-        "members", (json_int_t)l->members, "points", (json_int_t)l->points, "partial",
-        (json_int_t)l->partial, "moved", (json_int_t)l->moved, "base", pfc_reply_number(l->base),
-        "median", median, "low", low, "high", high, "samples", encode_samples(l));
+        "machine_class", pfc_reply_string(s->machine_class), "unit", pfc_reply_string(s->unit),
+        "direction", pfc_encode_direction(s->higher_is_better), "members", (json_int_t)l->members,
+        "points", (json_int_t)l->points, "partial", (json_int_t)l->partial, "moved",
+        (json_int_t)l->moved, "base", pfc_reply_number(l->base), "median", median, "low", low,
+        "high", high, "samples", encode_samples(l));
 }
 
 static json_t *encode_columns(const pfc_sql_plot_commits_rows *rows)
@@ -204,7 +205,7 @@ static pfc_code decode_opts(const pfc_req *req, pfc_plot_opts *o, pfc_err *err)
         { "select", PFC_SELECT_MAX_BYTES, &o->select },
         { "from", 64, &o->from },
         { "to", 64, &o->to },
-        { "relative", 64, &o->relative },
+        { "relative", PFC_END_MAX_TEXT, &o->relative },
         { "group", PFC_WIRE_MAX_NAME, &o->group },
     };
     int64_t columns = 0, cells = 0;
@@ -216,11 +217,22 @@ static pfc_code decode_opts(const pfc_req *req, pfc_plot_opts *o, pfc_err *err)
         code = pfc_req_query(req, texts[i].name, texts[i].most, texts[i].out, err);
     if (!code)
         code = pfc_req_query_bool(req, "samples", &o->samples, err);
-    if (!code && o->relative && !pfc_is_hex_id(o->relative))
-        code = pfc_err_set_field(err, PFC_EINVAL, "relative",
-                                 "relative: expected a commit id of 7 or more digits");
     o->columns = (int)columns;
     o->cells = (int)cells;
+    return code;
+}
+
+/* A tag, branch or date becomes its commit before the answer is kept, because it may be another one
+ * later. */
+static pfc_code find_relative(pfc_db *db, int64_t project, pfc_plot_opts *o, pfc_end *end,
+                              pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    if (!o->relative || pfc_is_hex_id(o->relative))
+        return PFC_OK;
+    code = pfc_end_find(db, project, &(pfc_end_ask){ .text = o->relative }, "relative", end, err);
+    o->relative = end->commit;
     return code;
 }
 
@@ -278,6 +290,7 @@ PFC_HANDLER(plot)
 {
     pfc_plot_opts opts = { 0 };
     pfc_projects row = { 0 };
+    pfc_end relative = { 0 };
     char *key = NULL;
     bool found = false, in_arrays = false;
     int64_t project = 0;
@@ -287,6 +300,8 @@ PFC_HANDLER(plot)
         code = decode_format(req, &in_arrays, err);
     if (!code)
         code = pfc_decode_branch(app, req, &project, &opts.branch, &row, err);
+    if (!code)
+        code = find_relative(app->db, project, &opts, &relative, err);
     if (!code) {
         key = key_of(project, &opts, in_arrays);
         code = find_kept(app, project, &opts, key, reply, &found, err);
@@ -294,6 +309,7 @@ PFC_HANDLER(plot)
     if (!code && !found)
         code = build(app, project, &opts, in_arrays, key, reply, err);
     free(key);
+    pfc_end_clear(&relative);
     pfc_rows_clear(&row);
     return code;
 }

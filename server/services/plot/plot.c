@@ -39,7 +39,9 @@ static void reading_clear(reading *r)
 
 /* ---- choosing ---- */
 
-/* The line of a series; a new one if there is none yet; SIZE_MAX over the limit. */
+/* The line of a series; a new one if there is none yet; SIZE_MAX over the limit. A group is of one
+ * class of machines: a mean over several would have a value only where all of them have measured,
+ * and would mix their levels. */
 static size_t line_of(reading *r, size_t row)
 {
     pfc_plot *p = r->plot;
@@ -51,6 +53,7 @@ static size_t line_of(reading *r, size_t row)
         line = &p->lines[i];
         if (pfc_streq(line->key, key) && pfc_streq(line->series->metric, s->metric) &&
             pfc_streq(line->series->unit, s->unit) &&
+            pfc_streq(line->series->machine_class, s->machine_class) &&
             line->series->higher_is_better == s->higher_is_better)
             return i;
     }

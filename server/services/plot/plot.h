@@ -83,7 +83,7 @@ typedef struct pfc_plot_opts {
     const char *select;
     const char *from, *to; /* Unix seconds or commits; NULL: open */
     const char *relative;  /* a commit: `base` of each line; NULL: none */
-    const char *group;     /* a field: one line a value, metric and unit; NULL: one line a series */
+    const char *group;     /* a field: one line a value, metric, unit and class; NULL: a series */
     int columns;           /* 1..PFC_PLOT_MAX_COLUMNS; 0: PFC_PLOT_COLUMNS */
     int cells;             /* lines times columns: fewer columns; 1..PFC_PLOT_MAX_CELLS; 0: any */
     bool samples;

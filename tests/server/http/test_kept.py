@@ -109,6 +109,26 @@ class Kept(unittest.TestCase):
         self.assertEqual(self.ask("?branch=release")[0].json["matched"], 0, "another branch")
         self.expect_kept("and back")
 
+    def test_lines_are_relative_to_the_commit_that_an_end_comes_to(self):
+        def bases(end):
+            answer = server.call("GET", f"{PLOT}?select=benchmark=gemm/k1&relative={end}")
+            self.assertEqual(answer.status, 200, answer)
+            return answer.json["lines"][0]["base"]
+
+        commit = {**support.commits(1, 20)["commits"][-1], "tags": ["candidate-20"]}
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects/demo/commits", {"branch": "main", "commits": [commit]}).status, 200)
+        self.assertEqual(bases("candidate-20"), bases(support.commit_id(20)))
+        self.assertEqual(bases("candidate-20~3"), bases(support.commit_id(17)))
+        self.assertNotEqual(bases("candidate-20~3"), bases("candidate-20"))
+        # A name that moves is another question, also where the answer before was kept.
+        self.ask("?relative=candidate-20")
+        moved = {**support.commits(1, 30)["commits"][-1], "tags": ["candidate-20"]}
+        server.as_admin("POST", "/api/v1/projects/demo/commits", {"branch": "main", "commits": [moved]})
+        self.assertEqual(bases("candidate-20"), bases(support.commit_id(30)))
+        for end, status in (("no-such-name", 404), ("main~x", 400)):
+            refused = server.call("GET", f"{PLOT}?relative={end}")
+            self.assertEqual((refused.status, refused.json["error"]["field"]), (status, "relative"))
+
     def test_each_client_gets_the_coding_it_takes(self):
         plain = self.ask("?points=60")[0]
         packed = server.call("GET", PLOT + "?points=60", headers={"Accept-Encoding": "gzip"})

@@ -15,7 +15,13 @@ async function ends_are_typed_and_their_commits_named({ browser, mock }) {
     await page.goto(`${mock.url}/compare?project=kernels`);
     await settled(page);
     await page.getByLabel("A, the base").fill("v1.2");
+    const named = page.waitForResponse((r) => r.url().includes("/plot/names"));
     await page.getByText("Backends and machine classes").click();
+    await named;
+    await until(page, () => ["Backend of A", "Backend of B"].every((label) => { /* those of the project are offered */
+      const field = [...document.querySelectorAll("label.field")].find((l) => l.textContent.startsWith(label)).querySelector("input");
+      return [...field.list.options].some((o) => o.value.startsWith("cpu-"));
+    }));
     await page.getByLabel("Backend of A").fill("cpu-avx2");
     await page.getByLabel("Backend of B").fill("cpu-avx512");
     await page.getByLabel("B, the candidate").fill("main~1");

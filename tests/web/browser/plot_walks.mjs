@@ -107,10 +107,14 @@ async function a_heat_map_tells_changes_from_noise_and_from_nothing({ browser, m
     await settled(page);
     const cell = page.getByRole("link", { name: /^64, cpu-avx2: \+11.2 %, worse; largest of 2 series; 1 of them broken or not measured$/ });
     await cell.waitFor();
+    const edge = (of) => of.locator("..").evaluate((td) => { const s = getComputedStyle(td); return [s.backgroundImage.startsWith("repeating-linear-gradient"), s.backgroundSize]; });
+    assert.deepEqual(await edge(cell), [true, "100% 4px"]); /* of two series one is broken */
+    assert.deepEqual(await edge(page.getByRole("link", { name: /^[^;]*, worse$/ }).first()), [false, "auto"]);
     assert.equal(await page.locator("td.heat-worse").count(), 10);
     await choice(page, "Rows").selectOption("shape");
     await choice(page, "Columns").selectOption("dtype");
-    await page.getByText("k=64 m=64 n=64, bf16: not measured at both commits").waitFor({ state: "attached" });
+    const unmeasured = page.getByRole("link", { name: "k=64 m=64 n=64, bf16: not measured at both commits", exact: true });
+    assert.match(await unmeasured.getAttribute("href"), /^\/series\/\d+\?at=/); /* its series, too */
     await choice(page, "Kernel").selectOption("*");
     await page.getByRole("link", { name: /, f32: .3.4 %, better/ }).waitFor();
     await page.getByRole("link", { name: /, f32: broken$/ }).waitFor();
@@ -123,6 +127,23 @@ async function a_heat_map_tells_changes_from_noise_and_from_nothing({ browser, m
     await page.getByRole("link", { name: /, f32: broken$/ }).waitFor();
     await page.locator("td.heat-worse a").first().click();
     await until(page, () => location.pathname.startsWith("/series/"));
+  });
+}
+
+/* Without ends in the address: from the newest release with results, however many commits and other tags came after it. */
+async function a_heat_map_begins_with_the_newest_release({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    const commit = (digit, over) => ({ id: digit.repeat(40), parents: [], author: "A", subject: `release ${digit}`, time: "2026-01-01T00:00:00Z", position: 1, runs: 1, alerts: 0, tags: [], releases: [], ...over });
+    const tagged = [commit("1", { tags: ["nightly-9"] }), commit("2", { tags: ["v2.0"], releases: ["v2.0"], runs: 0 }), commit("3", { tags: ["latest", "v1.9"], releases: ["v1.9"] }),
+      commit("4", { tags: ["v1.8"], releases: ["v1.8"] })];
+    await page.route("**/commits?**tagged=true**", (r) => r.fulfill({ json: { commits: tagged, next_cursor: null } }));
+    const asked = page.waitForRequest((r) => r.url().includes("/compare?"));
+    await page.goto(`${mock.url}/p/kernels/heatmap`);
+    assert.equal(new URL((await asked).url()).searchParams.get("a"), "3".repeat(40));
+    await settled(page);
+    assert.equal(await page.getByLabel("From").inputValue(), "3".repeat(12));
+    const offered = await page.locator("datalist").first().locator("option").evaluateAll((all) => all.map((o) => o.value));
+    assert.deepEqual(["nightly-9", "latest", "v1.9"].filter((name) => !offered.includes(name)), []); /* any tag is an end */
   });
 }
 
@@ -175,7 +196,7 @@ async function a_group_shows_its_alerts_as_a_heat_map({ browser, mock, state }) 
     assert.deepEqual(await violations(page), []);
     await shoot(page, "walk-group-heatmap");
     /* All alerts are of one kernel: the shapes of the others are shown when asked for. */
-    const other = page.locator("table.heat").getByText("m=7, f16: no alert of this group");
+    const other = page.locator("table.heat").getByRole("link", { name: "m=7, f16: no alert of this group" });
     assert.equal(await other.count(), 0);
     await page.getByRole("combobox", { name: "Kernel" }).selectOption({ label: "all" });
     await other.waitFor({ state: "attached" });
@@ -230,10 +251,26 @@ async function a_dragged_picture_comes_to_rest_as_drawn_at_once({ browser, mock 
   });
 }
 
+/* The commit that lines are relative to is named as an end of a comparison is; the case of a tag's name stays. */
+async function lines_are_relative_to_an_end({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}${PLOT}?y=relative`);
+    await settled(page);
+    const field = page.getByLabel("Relative to commit");
+    for (const [typed, sent] of [["Release-1.2~1", "Release-1.2~1"], ["  1A2B3C4 ", "1a2b3c4"]]) {
+      const asked = page.waitForRequest((r) => new URL(r.url()).searchParams.get("relative") === sent);
+      await field.fill(typed);
+      await field.press("Enter");
+      await asked;
+      await settled(page);
+    }
+  });
+}
+
 export const plotWalks = {
   a_dragged_picture_comes_to_rest_as_drawn_at_once,
   a_large_heat_map_makes_the_cells_in_view, a_group_shows_its_alerts_as_a_heat_map,
-  a_heat_map_tells_changes_from_noise_and_from_nothing,
+  a_heat_map_tells_changes_from_noise_and_from_nothing, a_heat_map_begins_with_the_newest_release, lines_are_relative_to_an_end,
   an_expression_is_completed_by_keys, a_fault_in_the_expression_is_marked, keys_zoom_and_the_server_sends_the_part,
   the_card_names_lines_and_broken_results, stacked_panels_share_the_crosshair,
 };

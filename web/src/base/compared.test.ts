@@ -31,7 +31,7 @@ test("ends far apart have a plot of few columns without samples", () => {
 test("repeats are of undecided rows with an estimate, at most five of an end", () => {
   assert.equal(repeatsOf([row({ verdict: "same" })]), null);
   const r = repeatsOf([row(), row({ benchmark: "b.c", more_runs: 9 }), row({ benchmark: "d", more_runs: null }), row({ verdict: "regression", more_runs: 4 })]);
-  assert.deepEqual(r, { rows: 2, decided: 1, hopeless: 1, runs: 5, classes: ["epyc"], filter: "^(b\\.c|gemm/f32/m64)$" });
+  assert.deepEqual(r, { rows: 2, decided: 1, hopeless: 1, runs: 5, machines: [{ a: "epyc", b: "epyc" }], filter: "^(b\\.c|gemm/f32/m64)$" });
   assert.equal(repeatsOf([row({ more_runs: null })])?.runs, 0);
 });
 
@@ -41,8 +41,22 @@ test("jobs alternate the ends, and name machine class, branch and benchmarks", (
   const orders = ordersOf(r, "p", "main", "a", "b");
   assert.deepEqual(orders.map((o) => o.order.commit), ["a", "b", "a", "b"]);
   assert.deepEqual(orders[0]?.order, { project: "p", kind: "measure", commit: "a", branch: "main", labels: { machine_class: "epyc" }, filter: "^(gemm/f32/m64)$" });
-  assert.equal(repeatText(r, 60).replace(/\u00a0/g, " "), "4 runs: 2 of each commit on epyc, about 4 min (1 min each, as the newest jobs took). 1 row is expected to be decided.");
-  assert.match(repeatText(r, null), /duration unknown/);
+  assert.equal(repeatText(r, orders.length, 60).replace(/\u00a0/g, " "), "4 runs: 2 of each commit on epyc, about 4 min (1 min each, as the newest jobs took). 1 row is expected to be decided.");
+  assert.match(repeatText(r, orders.length, null), /duration unknown/);
+});
+
+test("ends on two machine classes are measured each on its own; two backends of one commit by one job", () => {
+  const r = repeatsOf([row({ machine_class: "rack", fingerprint_differs: ["cpu", "machine_class"] })], [{ field: "cpu", b: "x" }, { field: "machine_class", b: "desk" }]);
+  assert.ok(r);
+  const orders = ordersOf(r, "p", "main", "a", "b");
+  assert.deepEqual(orders.map(({ order }) => [order.commit, order.labels["machine_class"]]), [["a", "rack"], ["b", "desk"], ["a", "rack"], ["b", "desk"]]);
+  assert.match(repeatText(r, orders.length, null), /^4 runs: 2 of A on rack and 2 of B on desk, /);
+  assert.deepEqual(ordersOf(r, "p", "main", "a", "a").map(({ order }) => order.labels["machine_class"]), ["rack", "desk", "rack", "desk"]); /* the same commit on both */
+  const backends = repeatsOf([row({ fingerprint_differs: ["backend"] })], [{ field: "backend", b: "hip" }]);
+  assert.ok(backends);
+  const same = ordersOf(backends, "p", "main", "a", "a");
+  assert.deepEqual(same.map(({ order }) => [order.commit, order.labels["machine_class"]]), [["a", "epyc"], ["a", "epyc"]]);
+  assert.match(repeatText(backends, same.length, null), /^2 runs: 2 of the commit on epyc, /);
 });
 
 test("the usual duration is the middle one of finished jobs", () => {

@@ -43,16 +43,18 @@ export interface Repeats {
   decided: number;
   /** Undecided rows that no number of runs is likely to decide. */
   hopeless: number;
-  /** Runs of each end on each machine class. */
+  /** Runs of each end on each pair of machine classes. */
   runs: number;
-  classes: string[];
+  /** The class that measures A and the one that measures B; two where the comparison is of two classes. */
+  machines: { a: string; b: string }[];
   filter: string | null;
 }
 
 const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-/** The runs that the undecided rows need; null: no row is undecided. */
-export function repeatsOf(rows: readonly ComparedRow[]): Repeats | null {
+/** The runs that the undecided rows need; null: no row is undecided. `differs`: of the comparison; a row's own class is that of A. */
+export function repeatsOf(rows: readonly ComparedRow[], differs: readonly { field: string; b: string | null }[] = []): Repeats | null {
+  const other = differs.find((d) => d.field === "machine_class")?.b ?? null;
   const open = rows.filter((r) => r.verdict === "inconclusive");
   if (open.length === 0) return null;
   const able = open.filter((r) => (r.more_runs ?? 0) > 0);
@@ -62,25 +64,37 @@ export function repeatsOf(rows: readonly ComparedRow[]): Repeats | null {
   const filter = `^(${names.map(literal).join("|")})$`;
   return {
     rows: able.length, decided: able.filter((r) => (r.more_runs ?? 0) <= runs).length, hopeless: open.length - able.length, runs,
-    classes: [...new Set(able.map((r) => r.machine_class ?? ""))].filter((c) => c).sort(), filter: filter.length <= FILTER_MAX ? filter : null,
+    machines: [...new Map(able.filter((r) => r.machine_class).map((r) => {
+      const a = r.machine_class ?? "";
+      const b = r.fingerprint_differs.includes("machine_class") && other ? other : a;
+      return [`${a}\n${b}`, { a, b }] as const;
+    })).values()].sort((x, y) => (x.a < y.a || (x.a === y.a && x.b < y.b) ? -1 : 1)),
+    filter: filter.length <= FILTER_MAX ? filter : null,
   };
 }
 
-/** Jobs in the order in which they are queued: alternating ends, so that a drift of the machine meets both. */
+/** Jobs in the order in which they are queued: alternating ends, so that a drift of the machine meets both. Two backends of one
+ *  commit are measured by the same job. */
 export function ordersOf(r: Repeats, project: string, branch: string, a: string, b: string): { order: JobOrder; side: string }[] {
-  return r.classes.flatMap((machine) => Array.from({ length: r.runs }, () => [a, b]).flat().map((commit) => ({
-    side: `${machine}\n${commit}`,
-    order: { project, kind: "measure" as const, commit, branch, labels: { machine_class: machine }, ...(r.filter ? { filter: r.filter } : {}) },
-  })));
+  return r.machines.flatMap((of) => {
+    const ends = a === b && of.a === of.b ? [[a, of.a] as const] : [[a, of.a] as const, [b, of.b] as const];
+    return Array.from({ length: r.runs }, () => ends).flat().map(([commit, machine]) => ({
+      side: `${machine}\n${commit}`,
+      order: { project, kind: "measure" as const, commit, branch, labels: { machine_class: machine }, ...(r.filter ? { filter: r.filter } : {}) },
+    }));
+  });
 }
 
-/** "6 runs: 3 of each commit on epyc; about 12 min of runs (4 min each, as the newest jobs took)." `seconds`: of one job; null: none has ended. */
-export function repeatText(r: Repeats, seconds: number | null): string {
-  const all = r.runs * 2 * r.classes.length;
+/** "6 runs: 3 of each commit on epyc; about 12 min of runs (4 min each, as the newest jobs took)." `all`: number of jobs. `seconds`: of one job; null: none has ended. */
+export function repeatText(r: Repeats, all: number, seconds: number | null): string {
   const time = seconds === null ? "duration unknown (no finished job yet)" : `about ${formatDuration(seconds * all)} (${formatDuration(seconds)} each, as the newest jobs took)`;
-  const where = r.classes.length === 1 ? r.classes[0] : `each of ${r.classes.length} machine classes`;
+  const [one] = r.machines;
+  const across = r.machines.some((m) => m.a !== m.b);
+  const where = all === r.runs && one ? `${r.runs} of the commit on ${one.a}`
+    : r.machines.length === 1 && one ? (across ? `${r.runs} of A on ${one.a} and ${r.runs} of B on ${one.b}` : `${r.runs} of each commit on ${one.a}`)
+    : `${r.runs} of each commit on each of ${r.machines.length} ${across ? "pairs of " : ""}machine classes`;
   const some = r.decided < r.rows ? `; ${r.rows - r.decided} of ${plural(r.rows, "row")} need more than ${r.runs}` : "";
-  return `${plural(all, "run")}: ${r.runs} of each commit on ${where ?? ""}, ${time}. ${plural(r.decided, "row")} ${r.decided === 1 ? "is" : "are"} expected to be decided${some}.`;
+  return `${plural(all, "run")}: ${where}, ${time}. ${plural(r.decided, "row")} ${r.decided === 1 ? "is" : "are"} expected to be decided${some}.`;
 }
 
 /** The middle of the durations of finished jobs, in seconds; null: there is none. */

@@ -22,6 +22,15 @@ test("a combination that no benchmark has is empty, one that was not measured is
   assert.equal(map.cells[0]?.[0]?.kind, "none");
 });
 
+test("a cell without a row opens a series of its benchmark, one with rows that of its row", () => {
+  const all = [{ ...bench("bf16", "512"), series_id: 41 }, { ...bench("f32", "512"), series_id: 42 }, { ...bench("int8", "512"), series_id: 43 }];
+  const rows = [row("f32", "512", "same", 0, { series_id: 7 }), row("int8", "512", "broken", null, { series_id: 8 })];
+  assert.deepEqual(heatOf(all, rows, "k", "dtype").cells[0]?.map((c) => [c?.kind, c?.series]), [["none", 41], ["quiet", 7], ["broken", 8]]);
+  assert.deepEqual(heatOf(all, rows, "k", "dtype", "calm").cells[0]?.map((c) => [c?.kind, c?.series]), [["calm", 41], ["quiet", 7], ["broken", 8]]);
+  /* several benchmarks in a cell: one that was not measured does not take the place of one that was */
+  assert.deepEqual(heatOf(all, rows, "k", "kernel").cells[0]?.map((c) => [c?.kind, c?.series, c?.count, c?.absent]), [["quiet", 7, 3, 2]]);
+});
+
 test("of several series the worst decides, and the others are counted", () => {
   const all = [bench("bf16", "512")];
   const rows = [row("bf16", "512", "improvement", -0.4, { series_id: 7 }), row("bf16", "512", "regression", 0.03, { series_id: 8, metric: "b" }),

@@ -12,7 +12,13 @@ export interface HeatRow {
 }
 
 /** A benchmark that the project has, with its parameters. */
-export interface HeatBenchmark { benchmark: string; backend: string; params: Record<string, string> | null }
+export interface HeatBenchmark {
+  benchmark: string;
+  backend: string;
+  params: Record<string, string> | null;
+  /** One of its series, which a cell without a row opens. */
+  series_id?: number;
+}
 
 /** `calm`: outside of the alerts that the map shows. */
 export type HeatKind = "worse" | "better" | "quiet" | "broken" | "none" | "calm";
@@ -108,6 +114,7 @@ export function heatOf(all: readonly HeatBenchmark[], compared: readonly HeatRow
     const own = found.get(key(b)) ?? [];
     if (own.length === 0) {
       cell.count++;
+      if (cell.kind === absent) cell.series ??= b.series_id ?? null;
       if (absent === "none") cell.absent++;
     }
     for (const r of own) {

@@ -19,7 +19,7 @@ function Cell(props: { cell: HeatCell; row: string; column: string; at: string |
   const c = props.cell;
   const said = sayCell(c, props.row, props.column, formatChange(c.change));
   return (
-    <td aria-colindex={props.index} class={`heat-${c.kind}${c.step ? ` heat-${c.step}` : ""}`}>{c.series === null ? <span title={said}>{text(c)}<span class="sr-only">{said}</span></span>
+    <td aria-colindex={props.index} class={`heat-${c.kind}${c.step ? ` heat-${c.step}` : ""}${c.absent > 0 && c.absent < c.count ? " heat-part" : ""}`}>{c.series === null ? <span title={said}>{text(c)}<span class="sr-only">{said}</span></span>
       : <a href={href.series(c.series, { at: props.at })} title={said} aria-label={said}>{text(c)}</a>}</td>
   );
 }
@@ -81,6 +81,7 @@ export function HeatLegend(props: { alerts?: boolean }) {
       <li><i class={props.alerts ? "heat-calm" : "heat-quiet"} />{props.alerts ? "no alert of this group" : "not significant"}</li>
       {[1, 2, 3, 4].map((s) => <li key={`w${s}`}><i class={`heat-worse heat-${s}`} />{s === 4 ? "worse, 15 % or more" : s === 1 ? "below 2 %" : `${s === 3 ? 5 : 2} % or more`}</li>)}
       <li><i class="heat-none" />{props.alerts ? "broken" : "broken or not measured"}</li>
+      <li><i class="heat-quiet heat-part" />some of its series are</li>
     </ul>
   );
 }

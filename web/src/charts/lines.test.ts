@@ -57,6 +57,8 @@ test("names leave out what all lines share", () => {
   assert.deepEqual(names([line(), line({ benchmark: "gemm/b" })]), ["gemm/a", "gemm/b"]);
   assert.deepEqual(names([line(), line({ backend: "hip" })]), ["gemm/a \u00b7 cpu", "gemm/a \u00b7 hip"]);
   assert.deepEqual(names([line({ key: "bf16" }), line({ key: null })], "dtype"), ["dtype=bf16", "without dtype"]);
+  assert.deepEqual(names([line({ key: "bf16" }), line({ key: "bf16", machine_class: "desk" })], "dtype"), ["dtype=bf16 \u00b7 m", "dtype=bf16 \u00b7 desk"]);
+  assert.deepEqual(names([line({ key: "m" }), line({ key: "desk", machine_class: "desk" })], "machine_class"), ["machine_class=m", "machine_class=desk"]);
 });
 
 test("broken results belong to their line", () => {

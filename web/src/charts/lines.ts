@@ -66,7 +66,7 @@ export function nameOf(line: PlotLine, all: readonly PlotLine[], group: string |
   const differs = (pick: (l: PlotLine) => string | null) => all.some((l) => pick(l) !== pick(line));
   if (group) {
     const name = line.key === null ? `without ${group}` : `${group}=${line.key}`;
-    return differs((l) => l.metric) ? `${name} \u00b7 ${line.metric}` : name;
+    return [name, differs((l) => l.metric) ? line.metric : null, group !== "machine_class" && differs((l) => l.machine_class) ? line.machine_class : null].filter((s) => s).join(" \u00b7 ");
   }
   return [line.benchmark, differs((l) => l.metric) ? line.metric : null, differs((l) => l.backend) ? line.backend : null,
     differs((l) => l.machine_class) ? line.machine_class : null].filter((s) => s).join(" \u00b7 ");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RooflineCeiling, RooflinePoint, RooflineReply } from "../api/roofline";
-import { decades, drawnCeilings, logScale, powers, rooflineOf, spread } from "./roofline";
+import { ceilingName, decades, drawnCeilings, logScale, powers, rooflineOf, spread } from "./roofline";
 
 const FRAME = { left: 0, right: 400, top: 0, bottom: 400 };
 const ceiling = (over: Partial<RooflineCeiling>): RooflineCeiling => ({ machine_class: "m", name: "n", kind: "compute", unit: "FLOP/s", value: 1e9, dtype: "", level: "",
@@ -42,6 +42,13 @@ test("the memory's line ends where it meets the arithmetic's", () => {
 test("ceilings of a run that no result of now refers to are not drawn, nor the same one twice", () => {
   const all = [ceiling({}), ceiling({ kind: "memory", name: "DRAM" }), ceiling({ run_id: 2, value: 7 }), ceiling({ kind: "memory", name: "DRAM" })];
   assert.deepEqual(drawnCeilings(reply(all, [[null, point(1, 1)]])), [0, 1]);
+});
+
+test("ceilings of one name on two classes of machines are told apart", () => {
+  const [a, b, c] = [ceiling({ name: "DRAM" }), ceiling({ name: "DRAM", machine_class: "desk" }), ceiling({ name: "L2", machine_class: "desk" })];
+  assert.ok(a && b && c);
+  assert.deepEqual([a, b, c].map((one) => ceilingName([a, b, c], one)), ["DRAM, m", "DRAM, desk", "L2"]);
+  assert.equal(ceilingName([a, ceiling({ name: "DRAM", run_id: 2 })], a), "DRAM", "the same class at another commit");
 });
 
 test("a result without a place has no dot, and none at all no picture", () => {

@@ -63,6 +63,11 @@ export function drawnCeilings(reply: RooflineReply): number[] {
   });
 }
 
+/** The text beside a ceiling's line: with its class of machines where another class has a ceiling of that name. */
+export function ceilingName(all: readonly RooflineCeiling[], c: RooflineCeiling): string {
+  return all.some((o) => o.name === c.name && o.machine_class !== c.machine_class) ? `${c.name}, ${c.machine_class}` : c.name;
+}
+
 /** Moves labels, sorted by their height, apart by at least `gap`, within the frame. */
 export function spread(ys: readonly number[], gap: number, top: number, bottom: number): number[] {
   const order = ys.map((_, i) => i).sort((i, k) => (ys[i] as number) - (ys[k] as number));

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { RooflineBenchmark, RooflineCeiling, RooflinePoint, RooflineReply } from "../api/roofline";
 import { formatNumber, formatShare, formatValue, shortId } from "../base/format";
-import { powers, rooflineOf, type Dot, type Line, type Roofline } from "./roofline";
+import { ceilingName, powers, rooflineOf, type Dot, type Line, type Roofline } from "./roofline";
 import { useWidth } from "./width";
 
 const NEAR = 18; /* pixels from a dot at which the pointer is on it */
@@ -47,13 +47,13 @@ function Axes(props: { r: Roofline; width: number; height: number; left: number;
 }
 
 /** `narrow`: the rate alone, since names would cross; the page's table has both. */
-function Ceiling(props: { line: Line; ceiling: RooflineCeiling; used: boolean; narrow: boolean }) {
+function Ceiling(props: { line: Line; ceiling: RooflineCeiling; name: string; used: boolean; narrow: boolean }) {
   const { line, ceiling } = props;
   const rate = formatValue(ceiling.value, ceiling.unit, 3);
   return (
     <g class={`roof-${ceiling.kind}${props.used ? " roof-used" : ""}`}>
       <path d={`M${line.x1.toFixed(1)} ${line.y1.toFixed(1)}L${line.x2.toFixed(1)} ${line.y2.toFixed(1)}`} />
-      <text x={line.label.x} y={line.label.y} text-anchor={line.label.anchor}>{props.narrow ? rate : `${ceiling.name}: ${rate}`}</text>
+      <text x={line.label.x} y={line.label.y} text-anchor={line.label.anchor}>{props.narrow ? rate : `${props.name}: ${rate}`}</text>
     </g>
   );
 }
@@ -134,7 +134,7 @@ export function RooflineChart(props: { reply: RooflineReply; bright: number | nu
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true" focusable="false"
         onPointerMove={(e) => setAt(near(e))} onPointerLeave={() => setAt(null)} onClick={(e) => open(near(e))}>
         <Axes r={drawn} width={width} height={height} left={left} bottom={bottom} />
-        {drawn.lines.map((l) => <Ceiling key={l.index} line={l} ceiling={reply.ceilings[l.index] as RooflineCeiling} used={used.has(l.index)} narrow={width < 520} />)}
+        {drawn.lines.map((l) => <Ceiling key={l.index} line={l} ceiling={reply.ceilings[l.index] as RooflineCeiling} name={ceilingName(reply.ceilings, reply.ceilings[l.index] as RooflineCeiling)} used={used.has(l.index)} narrow={width < 520} />)}
         {drawn.dots.map((d) => { const arrow = arrowOf(d); return arrow && <path key={`a${d.index}`} class="roof-arrow" d={arrow} />; })}
         {drawn.dots.map((d, i) => <circle key={d.index} class={i === shown ? "roof-dot roof-bright" : "roof-dot"} cx={d.x} cy={d.y} r={i === shown ? 7 : 5} />)}
       </svg>

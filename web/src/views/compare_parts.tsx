@@ -1,7 +1,9 @@
 /* Parts of the page of a comparison: its ends, the geometric means, the files to export. */
 import { useEffect, useState } from "preact/hooks";
+import { namesPath, type PlotNames } from "../api/plot";
 import { currentProject } from "../api/projects";
-import type { CompareMean, CompareReply } from "../api/types";
+import type { Commit, CompareMean, CompareReply } from "../api/types";
+import { useApi } from "../api/use";
 import { formatChange, plural } from "../base/format";
 import { navigate, query } from "../base/location";
 import { href, withQuery, type Query } from "../base/route";
@@ -22,6 +24,21 @@ export function askedQuery(project: string | null, q: URLSearchParams): Query {
 
 const EXAMPLES = "main, v1.2, 2026-11-01, 1a2b3c4~3";
 
+/** Names that the fields offer: tags of the project, and once they are asked for, its backends and classes of machines. */
+function Offered(props: { project: string; sides: boolean }) {
+  const tags = useApi<{ commits: Commit[] }>(withQuery(`/projects/${encodeURIComponent(props.project)}/commits`, { limit: 200, tagged: "true" }));
+  const names = useApi<PlotNames>(props.sides ? namesPath(props.project) : null);
+  const commits = tags.state === "data" ? tags.data.commits : [];
+  const values = (field: string) => (names.state === "data" ? names.data.names.find((n) => n.name === field)?.values ?? [] : []).map((v) => v.value).filter((v) => v);
+  return (
+    <>
+      <datalist id="compare-tags">{commits.flatMap((c) => (c.tags ?? []).map((tag) => <option key={tag} value={tag}>{`${c.id.slice(0, 10)} ${c.subject}`.slice(0, 60)}</option>))}</datalist>
+      <datalist id="compare-backends">{values("backend").map((v) => <option key={v} value={v} />)}</datalist>
+      <datalist id="compare-classes">{values("machine_class").map((v) => <option key={v} value={v} />)}</datalist>
+    </>
+  );
+}
+
 export function Ends() {
   const now = query.value;
   const read = (): Record<string, string> => Object.fromEntries(["a", "b", ...SIDES].map((n) => [n, now.get(n) ?? ""]));
@@ -33,19 +50,20 @@ export function Ends() {
   const swap = () => go({ a: ends.b ?? "", b: ends.a ?? "", backend_a: ends.backend_b ?? "", backend_b: ends.backend_a ?? "", machine_class_a: ends.machine_class_b ?? "", machine_class_b: ends.machine_class_a ?? "" });
   return (
     <form class="ends" onSubmit={(e) => { e.preventDefault(); go(ends); }}>
+      {currentProject.value && <Offered project={currentProject.value} sides={more} />}
       <div class="row">
-        <label class="field"><span>A, the base</span><input class="mono" required maxLength={232} value={ends.a} placeholder={EXAMPLES} onInput={set("a")} /></label>
-        <label class="field"><span>B, the candidate</span><input class="mono" required maxLength={232} value={ends.b} placeholder={EXAMPLES} onInput={set("b")} /></label>
+        <label class="field"><span>A, the base</span><input class="mono" required list="compare-tags" maxLength={232} value={ends.a} placeholder={EXAMPLES} onInput={set("a")} /></label>
+        <label class="field"><span>B, the candidate</span><input class="mono" required list="compare-tags" maxLength={232} value={ends.b} placeholder={EXAMPLES} onInput={set("b")} /></label>
         <button type="submit" class="button primary">Compare</button>
         <button type="button" class="button" onClick={swap} disabled={!ends.a || !ends.b}>Swap</button>
       </div>
       <details open={more} onToggle={(e) => setMore(e.currentTarget.open)}>
         <summary>Backends and machine classes</summary>
         <div class="row">
-          <label class="field"><span>Backend of A</span><input class="mono" maxLength={200} value={ends.backend_a} onInput={set("backend_a")} /></label>
-          <label class="field"><span>Backend of B</span><input class="mono" maxLength={200} value={ends.backend_b} onInput={set("backend_b")} /></label>
-          <label class="field"><span>Machine class of A</span><input class="mono" maxLength={200} value={ends.machine_class_a} onInput={set("machine_class_a")} /></label>
-          <label class="field"><span>Machine class of B</span><input class="mono" maxLength={200} value={ends.machine_class_b} onInput={set("machine_class_b")} /></label>
+          <label class="field"><span>Backend of A</span><input class="mono" list="compare-backends" maxLength={200} value={ends.backend_a} onInput={set("backend_a")} /></label>
+          <label class="field"><span>Backend of B</span><input class="mono" list="compare-backends" maxLength={200} value={ends.backend_b} onInput={set("backend_b")} /></label>
+          <label class="field"><span>Machine class of A</span><input class="mono" list="compare-classes" maxLength={200} value={ends.machine_class_a} onInput={set("machine_class_a")} /></label>
+          <label class="field"><span>Machine class of B</span><input class="mono" list="compare-classes" maxLength={200} value={ends.machine_class_b} onInput={set("machine_class_b")} /></label>
         </div>
         <p class="muted">Give a backend, or a machine class, for both ends: results of one benchmark and metric are then compared.</p>
       </details>

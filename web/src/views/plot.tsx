@@ -155,10 +155,10 @@ function Shown(props: { project: string; reply: PlotReply; group: string; fresh:
 function RelativeTo(props: { value: string }) {
   const [text, setText] = useState(props.value);
   useEffect(() => setText(props.value), [props.value]);
-  const send = () => setQuery({ y: "relative", relative: text.trim().toLowerCase() });
+  const send = () => setQuery({ y: "relative", relative: /^[0-9A-F]{7,40}$/i.test(text.trim()) ? text.trim().toLowerCase() : text.trim() });
   return (
     <label class="field"><span>Relative to commit</span>
-      <input type="text" class="mono" value={text} placeholder="first value" size={14} maxLength={40} spellcheck={false}
+      <input type="text" class="mono" value={text} placeholder="first value" size={14} maxLength={232} spellcheck={false} title="A commit, a tag, a branch or a date, with ~N behind it for N commits before"
         onInput={(e) => setText(e.currentTarget.value)} onBlur={send} onKeyDown={(e) => { if (e.key === "Enter") send(); }} />
     </label>
   );

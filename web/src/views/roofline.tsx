@@ -81,7 +81,7 @@ function Shown(props: { project: string; reply: RooflineReply }) {
             <RooflineChart reply={chart} bright={bright} onOpen={(i) => { const r = reply.benchmarks[i]; if (r) navigate(href.series(r.series_id, { at: r.b.commit })); }} />
             <ul class="legend" aria-label="Legend">
               <li><i class="key-roof-dot" />a benchmark</li>
-              {reply.a && <li><i class="key-roof-arrow" />from its place before</li>}
+              {reply.a && <li><i class="key-roof-arrow" />from its place before; not drawn where it is shorter than the dot</li>}
               <li><i class="key-roof-compute" />arithmetic</li>
               <li><i class="key-roof-memory" />memory</li>
             </ul>
