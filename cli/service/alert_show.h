@@ -12,7 +12,8 @@ void pfc_alert_list(const pfc_cli *cli, const json_t *list);
 /** The answer of GET or PATCH /alerts/{id}, and the commands that come next. */
 void pfc_alert_show(const pfc_cli *cli, const json_t *alert);
 
-/** The suspect of an alert with subject and author, and the search that found it; "" without one. */
+/** The suspect of an alert with subject and author, and the search that found it; "" without one.
+ */
 void pfc_alert_show_suspect(const json_t *alert, char *out, size_t cap);
 /** The rows of `members` and of `history` of an alert or of a group. */
 void pfc_alert_show_members(const pfc_cli *cli, const json_t *list);

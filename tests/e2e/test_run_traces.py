@@ -69,7 +69,7 @@ class RunTraces(unittest.TestCase):
         self.stack.api("/projects/tiny/commits", "POST", {"branch": "main", "commits": commits})
 
     def document(self, tiles):
-        """What perfci-bench measures with these tiles, without the canary."""
+        """The run document of perfci-bench with these tiles, without the canary."""
         with open(os.path.join(self.stack.dir, "suite.yaml"), "w", encoding="utf-8") as file:
             file.write(SUITE)
         with open(os.path.join(self.stack.dir, "tiles.schedule"), "w", encoding="utf-8") as file:
