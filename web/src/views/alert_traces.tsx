@@ -27,7 +27,7 @@ function sayMissing(side: TraceSide): string {
   return `none: job ${side.job.id} ${side.job.state === "done" ? "left no trace" : side.job.state}`;
 }
 
-const link = (t: Trace) => <a key={t.id} href={href.trace(t.run_id, t.id)}>{t.title || `trace ${t.id}`}</a>;
+const link = (t: Trace) => <span key={t.id} class="clamped" title={t.title}><a href={href.trace(t.run_id, t.id)}>{t.title || `trace ${t.id}`}</a></span>;
 
 function Loaded(props: { alert: number; project: string; sides: Sides; reload: () => void }) {
   const { busy, said, act } = useAct();
