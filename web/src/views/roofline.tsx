@@ -105,7 +105,7 @@ function Benchmarks(props: { project: string; reply: RooflineReply; onBright: (i
   const rate = (p: RooflineBenchmark["a"]) => (p ? formatValue(p.rate, rateUnit(reply, p)) : "not measured");
   return (
     <div onPointerLeave={() => props.onBright(null)}>
-      <Table<Row> caption="Benchmarks" className="plot-table" rows={rows} keyOf={(x) => x.index} columns={[
+      <Table<Row> caption="Benchmarks" className="plot-table dense" rows={rows} keyOf={(x) => x.index} columns={[
         { name: "Benchmark", head: true, cell: ({ r, index }) => (
           <span class="bench" onPointerEnter={() => props.onBright(index)}>
             <a href={href.series(r.series_id, { at: r.b.commit })} onFocus={() => props.onBright(index)} onBlur={() => props.onBright(null)}>{r.benchmark}</a>

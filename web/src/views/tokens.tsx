@@ -104,7 +104,7 @@ function List(props: { made: (made: NewToken) => void }) {
           <>
             <Table caption="Tokens" rows={tokens} keyOf={(t) => t.id} className="tokens" rowClass={(t) => (t.id === account.value?.token_id ? "current" : "")} columns={[
               { name: "Token", head: true, cell: (t) => <span class="bench"><span>{t.name || `token ${t.id}`}</span><small>number {t.id}{t.id === account.value?.token_id ? ", of this sign-in" : ""}</small></span> },
-              { name: "Scopes", cell: (t) => <span>{t.scopes.join(", ") || "none"}<small class="n">{t.project ?? "all projects"}</small></span> },
+              { name: "Scopes", cell: (t) => <span class="scopes">{t.scopes.join(", ") || "none"}<small class="n">{t.project ?? "all projects"}</small></span> },
               { name: "State", cell: (t) => { const s = tokenState(t, now); return <span class="stacked"><Badge judged={{ tone: s === "active" ? "good" : "quiet", icon: s === "active" ? "check" : "cross", word: s }} />
                 {s === "active" && <small class="muted">{t.revoked_at !== null ? `ends ${formatWhen(parseTime(t.revoked_at))}` : t.expires_at !== null ? `ends ${formatWhen(parseTime(t.expires_at))}` : "without an end"}</small>}</span>; } },
               { name: "Created", wide: true, cell: (t) => <When time={t.created_at} /> },
