@@ -44,7 +44,7 @@ test("ceilings of a run that no result of now refers to are not drawn, nor the s
   assert.deepEqual(drawnCeilings(reply(all, [[null, point(1, 1)]])), [0, 1]);
 });
 
-test("ceilings of one name on two classes of machines differ", () => {
+test("ceilings of one name on two classes of machines have different labels", () => {
   const [a, b, c] = [ceiling({ name: "DRAM" }), ceiling({ name: "DRAM", machine_class: "desk" }), ceiling({ name: "L2", machine_class: "desk" })];
   assert.ok(a && b && c);
   assert.deepEqual([a, b, c].map((one) => ceilingName([a, b, c], one)), ["DRAM, m", "DRAM, desk", "L2"]);
