@@ -53,6 +53,7 @@ get_notices GET /api/v1/notices - project,limit,cursor - | Notices that are not 
 get_openapi_json GET /api/v1/openapi.json - - - | This description
 get_project GET /api/v1/projects/{project} - - - | One project, with its headline series
 get_project_badge GET /api/v1/projects/{project}/badge - label - | The state of the project as an SVG badge for other pages
+get_project_canaries GET /api/v1/projects/{project}/canaries - - - | The newest values of the canary on each machine, newest first
 get_project_candidates GET /api/v1/projects/{project}/candidates - branch,machine_class,limit - | Changes that only single measurements show, with the two commits to measure in blocks
 get_project_commit GET /api/v1/projects/{project}/commits/{id} - - - | One commit, its runs and its values
 get_project_commits GET /api/v1/projects/{project}/commits - branch,q,tagged,limit,cursor - | Commits along first parents, newest first

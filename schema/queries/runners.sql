@@ -74,3 +74,24 @@ CROSS JOIN LATERAL ( -- two probes of the index for each project
     WHERE $1::bigint IS NULL OR p.id = $1) w
 WHERE ($2::bigint IS NULL OR k.id > $2) AND ($1::bigint IS NULL OR t.runs > 0)
 ORDER BY k.id LIMIT $3::int;
+
+-- name: machine_canaries
+-- Newest values of the canary's series on each machine that measured the project, newest first; infra: kept out of
+-- detection. A machine's fingerprints are counted separately: limit is that of each.
+-- row: machine_canary
+-- also: once
+-- in: project_id i64, limit i64
+-- out: series_id i64, machine_class text, machine text, metric text, backend text, branch text, unit text, time f64,
+--    median f64, infra bool
+SELECT s.id AS series_id, s.machine_class, k.name AS machine, s.metric, s.backend, s.branch, s.unit,
+       extract(epoch FROM r.started_at)::float8 AS time, m.median, r.infra
+FROM machines k
+CROSS JOIN LATERAL (
+    SELECT n.id, n.commit_id, n.started_at, n.infra FROM runs n
+    WHERE n.machine_id = k.id AND n.project_id = $1::bigint AND n.quarantine_id IS NULL
+    ORDER BY n.started_at DESC LIMIT $2::int) r
+JOIN measurements m ON m.project_id = $1::bigint AND m.commit_id = r.commit_id AND m.run_id = r.id
+JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id AND b.name = 'canary'
+WHERE EXISTS (SELECT 1 FROM tallies t WHERE t.project_id = $1::bigint AND t.what = 'runs' AND t.of = k.id AND t.n > 0)
+ORDER BY s.machine_class, k.name, s.id, r.started_at DESC LIMIT 20000;

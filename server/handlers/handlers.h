@@ -307,6 +307,7 @@ PFC_HANDLER(runners_undrain);
 PFC_HANDLER(runners_revoke);
 PFC_HANDLER(runners_release);
 PFC_HANDLER(machines_list);  /* queue/machines.c */
+PFC_HANDLER(canaries_list);
 PFC_HANDLER(schedules_list); /* queue/schedules.c */
 PFC_HANDLER(schedules_post);
 PFC_HANDLER(schedules_patch);

@@ -287,6 +287,8 @@ const pfc_route pfc_routes[] = {
     { "POST", API "/runners/release", PFC_SCOPE_ADMIN, pfc_handle_runners_release, NULL,
       "RunnerNamed", "Takes a revocation back: hidden results count again", "200 409",
       "ReleaseAnswer" },
+    { "GET", API "/projects/{p}/canaries", PFC_MAY_READ, pfc_handle_canaries_list, NULL, NULL,
+      "The newest values of the canary on each machine, newest first", "200", "CanariesAnswer" },
     { "GET", API "/machines", PFC_MAY_READ, pfc_handle_machines_list, "project:string " PAGE, NULL,
       "Machines and their fingerprints", "200", "MachinesAnswer" },
 

@@ -450,6 +450,9 @@ SCHEMAS = {
     "RevocationAnswer": revocation,
     "ReleaseAnswer": members(runner=TEXT, runs=COUNT),
     "MachinesAnswer": page("machines", machine),
+    "CanariesAnswer": members(canaries=each(members(
+        series_id=NUMERAL, machine_class=TEXT, machine=TEXT, metric=TEXT, backend=TEXT, branch=TEXT, unit=TEXT, time=each(TIME),
+        median=each(NUMBER), infra=each(TRUTH)))),
     "BisectionsAnswer": page("bisections", ref("Bisected")),
     "BisectionAnswer": {"anyOf": [ref("Bisected"), searching]},
     "BisectionReplayAnswer": members(

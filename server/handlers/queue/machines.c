@@ -71,3 +71,52 @@ PFC_HANDLER(machines_list)
     pfc_rows_clear(&rows);
     return code;
 }
+
+/* ---- canaries ---- */
+
+static bool same_canary(const pfc_sql_machine_canary_row *a, const pfc_sql_machine_canary_row *b)
+{
+    return a->series_id == b->series_id && pfc_streq(a->machine, b->machine);
+}
+
+/* Rows `from` to `to`, of one series on one machine. A machine with several fingerprints has its
+ * rows in the order of time all the same. */
+static json_t *encode_canary(const pfc_machine_canaries *rows, size_t from, size_t to)
+{
+    const pfc_sql_machine_canary_row *first = &rows->items[from];
+    json_t *time = json_array(), *median = json_array(), *infra = json_array();
+
+    for (size_t i = from; i < to && i - from < PFC_CANARY_VALUES; i++) {
+        json_array_append_new(time, pfc_encode_time(rows->items[i].time));
+        json_array_append_new(median, json_real(rows->items[i].median));
+        json_array_append_new(infra, json_boolean(rows->items[i].infra));
+    }
+    return json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "series_id",
+                     (json_int_t)first->series_id, "machine_class", first->machine_class, "machine",
+                     first->machine, "metric", first->metric, "backend", first->backend, "branch",
+                     first->branch, "unit", first->unit, "time", time, "median", median, "infra",
+                     infra);
+}
+
+/* GET /api/v1/projects/{p}/canaries */
+PFC_HANDLER(canaries_list)
+{
+    pfc_machine_canaries rows = { 0 };
+    int64_t project_id = 0;
+    json_t *items;
+    pfc_code code = pfc_path_project(app, req, &project_id, err);
+
+    if (!code)
+        code = pfc_machine_canaries_list(app->db, project_id, &rows, err);
+    if (code)
+        return code;
+    items = json_array();
+    for (size_t from = 0, to; from < rows.len; from = to) {
+        for (to = from + 1; to < rows.len && same_canary(&rows.items[from], &rows.items[to]);)
+            to++;
+        json_array_append_new(items, encode_canary(&rows, from, to));
+    }
+    code = pfc_reply_json(reply, 200, json_pack("{s:o}", "canaries", items), err);
+    pfc_rows_clear(&rows);
+    return code;
+}

@@ -48,6 +48,15 @@ pfc_code pfc_runners_list(pfc_db *db, int64_t project_id, pfc_runners *out, pfc_
                                      out, err);
 }
 
+pfc_code pfc_machine_canaries_list(pfc_db *db, int64_t project_id, pfc_machine_canaries *out,
+                                   pfc_err *err)
+{
+    return pfc_sql_machine_canaries_once(
+        db,
+        &(pfc_sql_machine_canaries_args){ .project_id = project_id, .limit = PFC_CANARY_VALUES },
+        out, err);
+}
+
 pfc_code pfc_machines_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_machine_rows *out,
                            pfc_err *err)
 {

@@ -219,6 +219,12 @@ typedef pfc_sql_runners_list_rows pfc_runners;
 pfc_code pfc_runners_list(pfc_db *db, int64_t project_id, pfc_runners *out,
                           pfc_err *err) PFC_MUSTCHECK;
 
+#define PFC_CANARY_VALUES 60 /* of each fingerprint of a machine */
+typedef pfc_sql_machine_canary_rows pfc_machine_canaries;
+/** The canary's newest values on each machine, by class, machine and series, newest first. */
+pfc_code pfc_machine_canaries_list(pfc_db *db, int64_t project_id, pfc_machine_canaries *out,
+                                   pfc_err *err) PFC_MUSTCHECK;
+
 /** before_json: the fingerprint that it had before; NULL: the first. */
 typedef pfc_sql_machines_list_row pfc_machine_row;
 typedef pfc_sql_machines_list_rows pfc_machine_rows;

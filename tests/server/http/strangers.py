@@ -13,7 +13,7 @@ FOR_ALL = {"/version", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json"
 WHERE_PUBLIC = {"/api/v1/" + path for path in (
     "alerts", "alerts/{id}", "alerts/{id}/suspects", "alerts/{id}/explanation", "alerts/{id}/traces", "bisections", "bisections/{id}", "bisections/{id}/replay", "compare", "environment", "environment/{id}",
     "events", "explain", "groups", "groups/{id}", "jobs", "jobs/{id}", "machines", "notices", "projects", "projects/{p}", "projects/{p}/commits",
-    "projects/{p}/commits/{id}", "projects/{p}/coverage", "projects/{p}/plot", "projects/{p}/plot/names", "projects/{p}/roofline", "projects/{p}/detector", "projects/{p}/feed", "projects/{p}/runs", "projects/{p}/series",
+    "projects/{p}/canaries", "projects/{p}/commits/{id}", "projects/{p}/coverage", "projects/{p}/plot", "projects/{p}/plot/names", "projects/{p}/roofline", "projects/{p}/detector", "projects/{p}/feed", "projects/{p}/runs", "projects/{p}/series",
     "projects/{p}/sessions", "projects/{p}/sessions/{id}", "projects/{p}/candidates",
     "projects/{p}/suppressions", "projects/{p}/suppressions/{id}",
     "projects/{p}/pulls", "projects/{p}/forge", "projects/{p}/schedules", "projects/{p}/schedules/{id}/nights", "projects/{p}/owners", "projects/{p}/quality",

@@ -105,6 +105,10 @@ async function a_machine_shows_its_canary_noise_and_events({ browser, mock }) {
     await canary.first().waitFor();
     assert.match(await canary.first().innerText(), /time_ns[^]*80 points[^]*812\.\d+.us[^]*0\.4.%/);
     assert.equal(await canary.first().getByRole("link").getAttribute("href"), "/series/190");
+    const each = page.getByRole("table", { name: "Canary on each machine of Intel Xeon Platinum 8481C" }).locator("tbody tr");
+    await each.nth(1).waitFor();
+    assert.match((await each.first().innerText()).replace(/\u00a0/g, " "), /lab-07[^]*816\.\d+ us[^]*0\.0 %[^]*1\.0 %[^]*none/);
+    assert.match((await each.nth(1).innerText()).replace(/\u00a0/g, " "), /lab-08[^]*901\.\d+ us[^]*\+10\.\d %[^]*1\.0 %[^]*1 of 6 runs/);
     await page.getByText(/^Noise of a series: median .*%, p90 .*% \(\d+ series/).waitFor();
     await shoot(page, "walk-machines");
     assert.deepEqual(await violations(page), []);

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { act, schedulesOf, withStates } from "./mock_actions.mjs";
 import { comparePlotOf, rowOfPlot } from "./mock_compare.mjs";
-import { canaries, coverage, quality } from "./mock_pages.mjs";
+import { canaries, coverage, machineCanaries, quality } from "./mock_pages.mjs";
 import { changeSettings, settingsOf } from "./mock_settings.mjs";
 import { replayOf } from "./mock_bisection.mjs";
 import { changeGroups, groupsOf, listGroups, oneGroup } from "./mock_groups.mjs";
@@ -199,6 +199,7 @@ export function startMock(dist, state) {
     [/^\/traces\/\d+$/, (url) => traceOf(Number(url.pathname.split("/").pop()), state)],
     [/^\/traces\/\d+\/timeline$/, (url) => timelineOf(url, state)],
     [/^\/machines$/, () => list("machines")],
+    [/^\/projects\/[^/]+\/canaries$/, () => machineCanaries(state)],
     [/^\/bisections$/, (url) => { const all = list("bisections"); return { ...all, bisections: asked(url, all.bisections, (b) => b.id, (b) => `${b.metric} ${b.verdict}`) }; }],
     [/^\/bisections\/\d+$/, () => ({ ...fixture("bisection"), ...state.bisection })],
     [/^\/bisections\/\d+\/replay$/, () => replayOf({ ...fixture("bisection"), ...state.bisection })],

@@ -45,3 +45,8 @@ export function quality(url, state) {
 export const canaries = (state) => ({ next_cursor: null, series: state.empty ? [] : [{ id: 190, benchmark: "canary", metric: "time_ns", backend: "cpu", machine_class: CLASSES[0],
   branch: "main", unit: "ns", direction: "lower", exact: false, headline: false, points: 80, last: { commit: id(1), time: "2026-02-27T03:06:51Z", median: 812_345 }, change: null, noise_rel: 0.0042,
   spark: Array.from({ length: 60 }, (_, i) => 812_345 * (1 + 0.004 * Math.sin(i))) }] });
+
+/** The same canary on two machines of the class, one of them slower and once kept out. */
+export const machineCanaries = (state) => ({ canaries: state.empty ? [] : [["lab-07", 812_000, false], ["lab-08", 893_000, true]].map(([machine, level, out]) => ({
+  series_id: 190, machine_class: CLASSES[0], machine, metric: "time_ns", backend: "cpu", branch: "main", unit: "ns",
+  time: [0, 1, 2, 3, 4, 5].map((h) => `2026-02-27T0${5 - Math.min(h, 5)}:00:00Z`), median: [0, 1, 0, 1, 0, 1].map((d) => level * (1 + d * 0.01)), infra: [false, false, out, false, false, false] })) });

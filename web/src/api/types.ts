@@ -223,6 +223,11 @@ export interface Measurement {
   status: string; reason?: string | null; samples?: (number | number[])[]; params?: Record<string, string>;
   extra?: Record<string, string>; visits?: [number, number][]; /* block and position of each process */
 }
+/** GET /projects/{p}/canaries: the canary on one machine, newest value first. */
+export interface Canary {
+  series_id: number; machine_class: string; machine: string; metric: string; backend: string; branch: string; unit: string;
+  time: string[]; median: number[]; infra: boolean[];
+}
 export interface RunDocument {
   run_id: number; id: string; project?: string; commit?: string; branch?: string | null; suite: string;
   suite_hash?: string; started_at: string; finished_at: string; job_id?: number | null; infra?: boolean; unsandboxed?: boolean;

@@ -36,6 +36,22 @@ export function sayNoise(n: ClassNoise): string {
   return `median ${formatShare(n.median)}, p90 ${formatShare(n.p90)} (${plural(n.known, "series", "series")}${rest ? `; ${rest}` : ""})`;
 }
 
+const LEAST_VALUES = 5; /* fewer show no noise */
+/** Median of the differences of neighbours of normal noise, in units of its standard deviation. */
+const NEIGHBOURS = 0.954;
+
+export interface MachineCanary { level: number | null; noise: number | null; out: number; of: number }
+
+/** Level and relative noise of a machine by its canary's newest values, without runs that are kept out of detection. A level that drifts is no noise: neighbours are compared. */
+export function machineCanary(median: readonly number[], infra: readonly boolean[]): MachineCanary {
+  const kept = median.filter((_, i) => !infra[i]);
+  const sorted = (values: number[]) => values.sort((a, b) => a - b);
+  const level = percentile(sorted([...kept]), 0.5);
+  const apart = percentile(sorted(kept.slice(1).map((v, i) => Math.abs(v - (kept[i] ?? v)))), 0.5);
+  const noise = level === null || apart === null || level <= 0 || kept.length < LEAST_VALUES ? null : apart / NEIGHBOURS / level;
+  return { level, noise, out: median.length - kept.length, of: median.length };
+}
+
 /** The event of a machine in one sentence. */
 export function sayEvent(e: MachineEvent): string {
   if (e.kind === "canary") return `outside of its canary\u2019s band for ${plural(e.runs ?? 0, "run")}, which are kept out of detection`;

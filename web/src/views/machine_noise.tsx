@@ -1,10 +1,10 @@
 /* The canary of a class of machines, the noise of its series, and the events of its machines. */
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, request } from "../api/client";
-import type { MachineEvent, Series } from "../api/types";
-import { usePages } from "../api/use";
-import { formatShare, formatValue, plural } from "../base/format";
-import { noiseOf, sayEvent, sayNoise, type ClassNoise } from "../base/noise";
+import type { Canary, MachineEvent, Series } from "../api/types";
+import { useApi, usePages } from "../api/use";
+import { formatChange, formatShare, formatValue, plural } from "../base/format";
+import { machineCanary, noiseOf, sayEvent, sayNoise, type ClassNoise } from "../base/noise";
 import { href, withQuery } from "../base/route";
 import { Spark } from "../charts/spark";
 import { Badge, ChangeBadge } from "../widgets/badge";
@@ -60,6 +60,29 @@ export function ClassNoiseCard(props: { noise: Noise | string | null; name: stri
         ]} />
       )}
     </div>
+  );
+}
+
+/** The canary on each machine of the class: a machine that is slower or noisier than the others shows here. */
+export function MachineCanaries(props: { project: string; name: string }) {
+  const load = useApi<{ canaries: Canary[] }>(`/projects/${encodeURIComponent(props.project)}/canaries`, ["run"]);
+  if (load.state === "failed") return <p class="muted">The canaries of the machines were not read: {load.error.message}</p>;
+  if (load.state === "loading") return null;
+  const rows = load.data.canaries.filter((c) => c.machine_class === props.name).map((c) => ({ c, m: machineCanary(c.median, c.infra) }));
+  if (rows.length === 0) return null;
+  const levels = (id: number) => rows.flatMap((r) => (r.c.series_id === id && r.m.level !== null ? [r.m.level] : [])).sort((a, b) => a - b);
+  const middle = (id: number) => { const all = levels(id); return all.length < 2 ? null : all[(all.length - 1) >> 1] ?? null; };
+  const against = (id: number, level: number | null) => { const of = middle(id); return of === null || level === null ? <span class="muted">{"\u2013"}</span> : formatChange(level / of - 1); };
+  return (
+    <Table caption={`Canary on each machine of ${props.name}`} rows={rows} keyOf={({ c }) => `${c.machine} ${c.series_id}`} columns={[
+      { name: "Machine", head: true, cell: ({ c }) => <span class="bench"><span>{c.machine}</span><small>{[c.metric, c.backend].filter((t) => t).join(" \u00b7 ")}</small></span> },
+      { name: "Newest values", cell: ({ c }) => <Spark values={[...c.median].reverse()} /> },
+      { name: "Level", numeric: true, cell: ({ c, m }) => (m.level === null ? "\u2013" : formatValue(m.level, c.unit)) },
+      { name: "To the class", numeric: true, cell: ({ c, m }) => against(c.series_id, m.level) },
+      { name: "Noise", numeric: true, cell: ({ m }) => (m.noise === null ? <span class="muted">not known</span> : formatShare(m.noise)) },
+      { name: "Kept out", numeric: true, cell: ({ m }) => (m.out === 0 ? "none" : `${m.out} of ${plural(m.of, "run")}`) },
+      { name: "Measured", cell: ({ c }) => <When time={c.time[0] ?? null} /> },
+    ]} />
   );
 }
 

@@ -8,7 +8,7 @@ import { Icon } from "../widgets/icons";
 import { Facts, Page, Section, When } from "../widgets/parts";
 import { Runners } from "../widgets/runners";
 import { Empty, View } from "../widgets/state";
-import { ClassNoiseCard, MachineEvents, useNoise } from "./machine_noise";
+import { ClassNoiseCard, MachineCanaries, MachineEvents, useNoise } from "./machine_noise";
 
 function Fingerprint({ machine }: { machine: Machine }) {
   const changed = new Map((machine.changed ?? []).map((c) => [c.name, c]));
@@ -41,7 +41,7 @@ export function Machines() {
           return <>{classes.map((name) => {
             const list = machines.filter((m) => m.machine_class === name);
             return <Section key={name} title={name} side={<span class="muted">{plural(list.length, "fingerprint")}</span>}>
-              <div class="stack">{project && <ClassNoiseCard noise={noise} name={name} />}{list.map((m) => <Fingerprint key={m.fingerprint_hash + m.name} machine={m} />).reverse()}</div></Section>;
+              <div class="stack">{project && <ClassNoiseCard noise={noise} name={name} />}{project && <MachineCanaries project={project} name={name} />}{list.map((m) => <Fingerprint key={m.fingerprint_hash + m.name} machine={m} />).reverse()}</div></Section>;
           })}</>;
         }}
       </View>
