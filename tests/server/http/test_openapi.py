@@ -159,7 +159,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
     # Members that nothing here brings about; other tests look at their values.
     ELSEWHERE = {
         "CodeownersAnswer.reason", "OwnersAnswer.codeowners", "AlertAnswer.reason", "AlertDetailAnswer.reason", "AlertAnswer.drift", "AlertDetailAnswer.drift", "AlertAnswer.boundary", "AlertDetailAnswer.boundary", "SuspectsAnswer.drift", "SuspectsAnswer.reason", "AlertAnswer.undone_by", "AlertDetailAnswer.undone_by", "AlertDetailAnswer.witnesses[].rel_change", "BisectionAnswer.alert_id",
-        "BisectionAnswer.culprits", "CommitAnswer.tags", "CommitsAnswer.commits[].tags", "Bisected.failure", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
+        "BisectionAnswer.culprits", "CommitAnswer.tags", "CommitsAnswer.commits[].tags", "CommitAnswer.releases", "CommitsAnswer.commits[].releases", "AlertTracesAnswer.before.traces", "AlertTracesAnswer.after.traces", "CanariesAnswer.canaries", "Bisected.failure", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id", "CompareAnswer.rows[].between_rel",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
         "BisectionStartedAnswer.verdict", "CommitAnswer.broken", "PlotAnswer.broken", "SeriesAnswer.broken", "SeriesAnswer.series.reason", "AlertDetailAnswer.effects_differ", "SuspectsAnswer.effects_differ", "CompareAnswer.functions", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",

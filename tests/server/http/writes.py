@@ -147,6 +147,8 @@ class Writes:
         yield "post", demo + "/sessions", session, 0
         yield "patch", f"/api/v1/alerts/{self.values['/api/v1/alerts/{id}']}", {"state": "investigating", "reason": "audited"}, 1
         alert = self.values["/api/v1/alerts/{id}"]
+        yield "post", f"/api/v1/alerts/{alert}/traces", None, 2  # a job for each side
+        yield "post", f"/api/v1/alerts/{alert}/traces", None, 0
         group = f"/api/v1/groups/{group_rows.group_of(server, alert)}"
         count = int(support.sql(server.database, "SELECT count(*) FROM alerts WHERE group_id = (SELECT group_id FROM alerts"
                                 f" WHERE id = {alert}) AND state IN ('untriaged', 'acknowledged', 'investigating')"))
