@@ -66,11 +66,12 @@ export async function glued(page) {
       range.setEnd(node, place + 1);
       return range.getBoundingClientRect();
     };
+    const unseen = [...document.querySelectorAll("main *")].filter((e) => getComputedStyle(e).clipPath !== "none"); /* for screen readers alone */
     const ends = [], begins = [];
     while (texts.nextNode()) {
       const node = texts.currentNode;
       const element = node.parentElement;
-      if (!element.checkVisibility() || element.clientWidth === 1) continue; /* in a closed <details>; for screen readers alone */
+      if (!element.checkVisibility() || unseen.some((e) => e.contains(element))) continue; /* the first: in a closed <details> */
       if (/[\p{L}\p{N}]$/u.test(node.data)) ends.push({ node, box: at(node, node.data.length - 1) });
       if (/^[\p{L}\p{N}]/u.test(node.data)) begins.push({ node, box: at(node, 0) });
     }
