@@ -74,7 +74,7 @@ async function a_change_of_another_person_is_shown_beside_ones_own({ browser, mo
     await page.getByText("seen: group 12 is now investigating, expected untriaged; read it again").waitFor();
     const conflict = page.locator(".conflict");
     await conflict.waitFor();
-    assert.match(await conflict.innerText(), /Group 12: now\s+investigating, your entry\s+acknowledged/);
+    assert.match(await conflict.innerText(), /Group 12: now\s+investigating\s*, your entry\s+acknowledged/);
     assert.equal(state.groups.find((g) => g.id === 12).members[0].state, "investigating");
     assert.deepEqual(await violations(page), []);
     await shoot(page, "walk-groups-conflict");

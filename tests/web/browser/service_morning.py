@@ -17,8 +17,11 @@ import morning  # noqa: E402
 from stack import BIN, DEADLINE_S, Stack, wait_for  # noqa: E402
 
 SLICES = {"gemm": (morning.SLOW, 20), "attention": (morning.SLOW_LONG, 8)}
-# Each has a group, and so a search, an acceptance and a baseline of its own.
-WALKS = [{"hand": hand, "theme": theme, "width": width} for width in (1280, 1024, 390) for theme in ("light", "dark") for hand in ("pointer", "keys")]
+# Each has a group, and so a search, an acceptance and a baseline of its own. Every pair of hand, theme and width is among
+# the six; PERFCI_WEB_WALKS=all walks each of the twelve triples.
+PAIRS = [("pointer", "light", 1280), ("keys", "dark", 1280), ("keys", "light", 1024), ("pointer", "dark", 1024), ("pointer", "light", 390), ("keys", "dark", 390)]
+ALL = [(hand, theme, width) for width in (1280, 1024, 390) for theme in ("light", "dark") for hand in ("pointer", "keys")]
+WALKS = [dict(zip(("hand", "theme", "width"), walk)) for walk in (ALL if os.environ.get("PERFCI_WEB_WALKS") == "all" else PAIRS)]
 
 
 class Morning(unittest.TestCase):
