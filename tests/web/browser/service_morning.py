@@ -50,7 +50,9 @@ class Morning(unittest.TestCase):
     def start_runner(self):
         token = self.stack.api("/tokens", "POST", {"scopes": ["runner", "ingest"]}, status=201)["token"]
         words = ["--url", self.stack.url, "--work", os.path.join(self.stack.dir, "runner"), "--name", "bench-1", "--class", "generated", "--poll", "1"]
-        runner = subprocess.Popen([os.path.join(BIN, "perfci-runner"), *words], env=dict(self.stack.env, PERFCI_TOKEN=token),
+        # Its values are generated: nothing is lost when another test measures on this machine at the same time.
+        lock = os.path.join(self.stack.dir, "machine.lock")
+        runner = subprocess.Popen([os.path.join(BIN, "perfci-runner"), *words], env=dict(self.stack.env, PERFCI_TOKEN=token, PERFCI_MACHINE_LOCK=lock),
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(runner.wait)
         self.addCleanup(runner.kill)
