@@ -299,7 +299,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(self.end(held).json["state"], "done")
         for words, status, why in ((("cancel", str(held["id"])), 2, f"job {held['id']} is done already"), (("cancel", "999999"), 2, "no such job"),
                                    (("cancel",), 2, "expected the job's number"), (("cancel", "x"), 2, "the job's number"),
-                                   (("stop", "1"), 2, 'expected cancel, got "stop"'), (("1", "2", "3"), 2, "one argument too many"),
+                                   (("stop", "1"), 2, 'expected cancel, retry, got "stop"'), (("1", "2", "3"), 2, "one argument too many"),
                                    (("--state", "qeued"), 2, 'did you mean "queued"?'), (("--kind", "night"), 2, "--kind: expected measure"),
                                    (("--limit", "1001"), 2, "--limit: expected 1..1000")):
             reported = perfci("jobs", *words)
