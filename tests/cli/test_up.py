@@ -313,7 +313,7 @@ class Service(Stack):
         self.write("repo/perfci.yaml", "project: night\nbranch: main\nmeasure: cat value\nmetric: latency\nunit: ms\n")
         self.git("tag", "candidate-3", third, cwd=self.path("repo"))
         fourth = self.commit(130, "four | <b>")
-        self.git("tag", "-a", "-m", "x", "v1.0", fourth, cwd=self.path("repo"))
+        self.git("-c", "user.name=a", "-c", "user.email=a@x", "tag", "-a", "-m", "x", "v1.0", fourth, cwd=self.path("repo"))
         self.git("tag", "latest", fourth, cwd=self.path("repo"))
         # The report of the first night with the slow commit names it.
         report = self.json_of(self.here("nightly", "--jobs", "--json", "--wait", "120s"), 1)

@@ -133,7 +133,7 @@ async function triage_and_accept(page, hand, look, { group }) {
   await hand.press(page, form.getByRole("button", { name: "Set state" }));
   await form.getByText(/Set to investigating: \d+\salerts? of 1\sgroup\./).waitFor();
   /* The next change names the state that the page shows: it must have come back from the service. */
-  await page.waitForFunction(() => [...document.querySelectorAll("main .badge")].every((badge) => !badge.textContent.includes("untriaged")));
+  await main(page).locator(".badge", { hasText: "investigating" }).first().waitFor();
   const accept = main(page).locator(".accept");
   await hand.type(page, accept.getByLabel("Why the new level is right"), "the conversion is needed");
   await hand.press(page, accept.getByRole("button", { name: "Accept new level" }));
