@@ -51,7 +51,7 @@ static bool enough(const pfc_cell *c)
     return c->samples_len >= (size_t)s->min_samples && interval_width(c) <= s->interval_rel;
 }
 
-/* The first ones that can be traced. */
+/* Marks the first PFC_RUN_TRACES_MAX cells whose backend can write a trace. */
 static void choose_traced(pfc_cells *all, const pfc_measure_opts *opts)
 {
     size_t n = 0;
@@ -64,7 +64,8 @@ static void choose_traced(pfc_cells *all, const pfc_measure_opts *opts)
     }
 }
 
-/* The file of the cell's trace, in a folder that exists. A name that is no path has none. */
+/* Sets spec->trace to the file of the cell's trace and makes its folder. A benchmark whose name
+ * cannot be a path gets none. */
 static pfc_code name_trace(const pfc_cell *c, const char *dir, pfc_block_spec *spec, pfc_err *err)
 {
     char *file = pfc_run_trace_file(c->c->name, c->backend_name);

@@ -22,7 +22,7 @@ typedef struct pfc_run_trace {
     size_t len;
 } pfc_run_trace;
 
-/** Frees them and the array. Accepts NULL. */
+/** Frees the traces and their array. Accepts NULL. */
 void pfc_run_traces_free(pfc_run_trace *traces, size_t len);
 
 /** The file's path in the folder; backend NULL or "": without one. Caller frees. NULL: the name

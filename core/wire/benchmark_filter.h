@@ -16,7 +16,8 @@ typedef struct pfc_benchmark_filter {
     size_t backends_len;         /* 0: any backend */
 } pfc_benchmark_filter;
 
-/** An expression that exactly this name matches; caller frees. */
+/** Returns a regular expression that matches this benchmark name and no other. The caller frees
+ *  it. */
 char *pfc_benchmark_only(const char *benchmark);
 
 /** A compiled pfc_benchmark_filter. Does not own `what`, which must outlive it. */

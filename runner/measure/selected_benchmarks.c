@@ -7,7 +7,7 @@
 
 #include "runner/workspace/workspace.h"
 
-/* Those of the backends so far come first. */
+/* Moves the traces of both outcomes to `next`, those of earlier backends first. */
 static void add_traces(pfc_outcome *out, pfc_outcome *next)
 {
     pfc_run_trace *both;

@@ -296,8 +296,8 @@ pfc_code pfc_spool_upload(pfc_spool *spool, pfc_http *http, pfc_spool_report *re
 
 /* ---- state of a run ---- */
 
-/* The name of the run's first document in the folder, NULL when there is none; caller frees. The
- * run is stored while its traces still wait. */
+/* Returns the name of the run's first document in the folder, or NULL; the caller frees it. A trace
+ * is no such document: a run whose traces still wait is stored already. */
 static char *find_run(const char *dir, const char *run_id)
 {
     char *part = pfc_format("-%s-", run_id), *found = NULL;

@@ -77,7 +77,7 @@ ORDER BY k.id LIMIT $3::int;
 
 -- name: machine_canaries
 -- Newest values of the canary's series on each machine that measured the project, newest first; infra: kept out of
--- detection. A machine's fingerprints are counted separately: limit is that of each.
+-- detection. limit: values of each fingerprint; a machine has several when its fingerprint changed.
 -- row: machine_canary
 -- also: once
 -- in: project_id i64, limit i64

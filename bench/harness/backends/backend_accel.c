@@ -265,7 +265,7 @@ static pfc_code accel_exact(void *inst, pfc_exact *out, pfc_err *err)
     return PFC_OK;
 }
 
-/* A run of its own: the one that is counted goes to the analysis. */
+/* Runs the case again for the trace: the records of the counted run go to the analysis. */
 static pfc_code accel_trace(void *inst, const char *name, const char *path, pfc_err *err)
 {
     const pfc_accel_trace_opts trace = {

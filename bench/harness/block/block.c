@@ -210,7 +210,7 @@ static pfc_code same_counts(const pfc_exact *a, const pfc_exact *b, pfc_err *err
     return PFC_OK;
 }
 
-/* A trace that cannot be written spoils no measurement: its file is absent. */
+/* A trace that cannot be written is left out; the measurement stays valid. */
 static void trace(const pfc_backend *backend, void *inst, const pfc_block_spec *spec)
 {
     pfc_err why = { 0 };

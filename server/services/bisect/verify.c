@@ -190,7 +190,7 @@ static pfc_code replay(const trial *t, pfc_confirm **out, size_t *failures, pfc_
     return code;
 }
 
-/* Of an exact metric a trace changes no number: those of the first pair are the evidence. */
+/* A trace does not change the value of an exact metric: the first pair is traced, as evidence. */
 static pfc_code ask(pfc_tx *tx, const trial *t, const pfc_confirm_step *step, pfc_err *err)
 {
     const remote *r = &t->search;

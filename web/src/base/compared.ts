@@ -45,7 +45,7 @@ export interface Repeats {
   hopeless: number;
   /** Runs of each end on each pair of machine classes. */
   runs: number;
-  /** The class that measures A and the one that measures B; two where the comparison is of two classes. */
+  /** The machine class that measures A and the class that measures B; they differ in a comparison of two classes. */
   machines: { a: string; b: string }[];
   filter: string | null;
 }
@@ -73,8 +73,8 @@ export function repeatsOf(rows: readonly ComparedRow[], differs: readonly { fiel
   };
 }
 
-/** Jobs in the order in which they are queued: alternating ends, so that a drift of the machine meets both. Two backends of one
- *  commit are measured by the same job. */
+/** Jobs in the order in which they are queued. A and B alternate, so that a slow change of the machine's speed affects both.
+ *  One job measures two backends of one commit. */
 export function ordersOf(r: Repeats, project: string, branch: string, a: string, b: string): { order: JobOrder; side: string }[] {
   return r.machines.flatMap((of) => {
     const ends = a === b && of.a === of.b ? [[a, of.a] as const] : [[a, of.a] as const, [b, of.b] as const];

@@ -1,4 +1,4 @@
-/* Traces of both sides of an alert's change, and the button that has the missing ones measured. */
+/* The stored traces of both sides of an alert's change, and a button that orders the missing ones. */
 import { request } from "../api/client";
 import { mayMeasure } from "../api/scopes";
 import type { AlertTraces as Sides, Trace, TraceSide } from "../api/trace";
