@@ -311,7 +311,10 @@ class Service(Stack):
         self.assertEqual(self.json_of(self.here("nightly", "--json"))["commits"], [])
         third = self.commit(101, "three")
         self.write("repo/perfci.yaml", "project: night\nbranch: main\nmeasure: cat value\nmetric: latency\nunit: ms\n")
+        self.git("tag", "candidate-3", third, cwd=self.path("repo"))
         fourth = self.commit(130, "four | <b>")
+        self.git("-c", "user.name=a", "-c", "user.email=a@x", "tag", "-a", "-m", "x", "v1.0", fourth, cwd=self.path("repo"))
+        self.git("tag", "latest", fourth, cwd=self.path("repo"))
         # The report of the first night with the slow commit names it.
         report = self.json_of(self.here("nightly", "--jobs", "--json", "--wait", "120s"), 1)
         self.assertEqual([(c["id"], c["status"]) for c in report["commits"]],
@@ -351,6 +354,16 @@ class Service(Stack):
         done = self.here("compare", "--stored", first, fourth, "--json")
         rows = json.loads(done.stdout)["rows"]
         self.assertAlmostEqual([r for r in rows if r["metric"] == "latency"][0]["rel_change"], 0.30, delta=0.01)
+
+        # Every tag that was sent is an end; those that are versions are marked.
+        done = self.here("compare", "--stored", "candidate-3", "latest", "--json")
+        self.assertEqual([json.loads(done.stdout)[side]["name"] for side in "ab"], [third, fourth], done.stderr)
+        # Without the repository the service knows them, too.
+        answer = self.ask("/api/v1/compare?project=night&a=candidate-3&b=latest")
+        self.assertEqual([(answer[side]["commit"], answer[side]["how"].split(" at ")[0]) for side in "ab"],
+                         [(third, "tag candidate-3"), (fourth, "tag latest")])
+        commits = {c["id"]: (c["tags"], c["releases"]) for c in self.ask("/api/v1/projects/night/commits")["commits"]}
+        self.assertEqual((commits[third], commits[fourth]), ((["candidate-3"], []), (["v1.0", "latest"], ["v1.0"])))
 
         # A commit that cannot be measured is news, and the newest one decides the status.
         self.write("repo/perfci.yaml", "project: night\nbranch: main\nmeasure: exit 125\n")
