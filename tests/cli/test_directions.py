@@ -6,8 +6,9 @@ import re
 
 import support
 import test_nightly
+from exit_answers import DROP, ID, LOST, NEW_STEP, STEP, comparison, run_document, series
 from stub import Stub
-from test_exit_statuses import DROP, ID, LOST, NEW_STEP, STEP, Statuses, comparison, run_document, series
+from test_exit_statuses import Statuses
 
 RED, GREEN, YELLOW, END = "\x1b[31m", "\x1b[32m", "\x1b[1;33m", "\x1b[0m"
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { openPage, settled } from "./browser.mjs";
 import { id as plotId } from "./mock_plot.mjs";
-import { param, until, wide, withPage } from "./walks.mjs";
+import { holds, param, until, wide, withPage } from "./walks.mjs";
 
 const POINTS = 400;
 const SERIES = "/series/900";
@@ -80,9 +80,11 @@ async function shift_drag_pans_the_series({ browser, mock, state }) {
       await drag(page, box, 0.75, 0.25);
       await page.keyboard.up("Shift");
       await until(page, (old) => !new URLSearchParams(location.search).get("zoom").startsWith(old), id(100));
-      const [from, to] = await rows(page);
-      near(from, 100 + 0.5 * 100 * (1 + 2 * PAD), 2, "first row");
-      near(to - from, 100, 1, "rows on view");
+      await holds(page, async () => {
+        const [from, to] = await rows(page);
+        near(from, 100 + 0.5 * 100 * (1 + 2 * PAD), 2, "first row");
+        near(to - from, 100, 1, "rows on view");
+      });
       assert.equal(await param(page, "range"), null);
     });
   }
@@ -106,9 +108,11 @@ async function a_pinch_zooms_the_series({ browser, mock, state }) {
     const box = await open(page, mock, SERIES, ".u-over");
     await pinch(page, box, 0.2, 0.8);
     await zoomed(page);
-    const [from, to] = await rows(page);
-    near(to - from, (POINTS - 1) / 4, 8, "rows on view");
-    near((from + to) / 2, POINTS / 2, 4, "row in the middle");
+    await holds(page, async () => {
+      const [from, to] = await rows(page);
+      near(to - from, (POINTS - 1) / 4, 8, "rows on view");
+      near((from + to) / 2, POINTS / 2, 4, "row in the middle");
+    });
     await pinch(page, box, 0.8, 0.1);
     await until(page, () => !new URLSearchParams(location.search).has("zoom"));
   });
@@ -151,9 +155,11 @@ async function wheel_drag_and_double_click_move_the_plot({ browser, mock }) {
     await drag(page, box, 0.7, 0.5);
     await page.keyboard.up("Shift");
     await moved(page, first.map((i) => ids[i]));
-    const second = await columns(page);
-    near(second[0] - first[0], (0.2 * box.width * (121 / Math.E)) / (box.width - 76), 2, "columns panned by");
-    near(second[1] - second[0], first[1] - first[0], 1, "columns on view");
+    await holds(page, async () => {
+      const second = await columns(page);
+      near(second[0] - first[0], (0.2 * box.width * (121 / Math.E)) / (box.width - 76), 2, "columns panned by");
+      near(second[1] - second[0], first[1] - first[0], 1, "columns on view");
+    });
     await page.mouse.dblclick(box.x + box.width / 2, box.y + 150);
     await until(page, () => !new URLSearchParams(location.search).has("from"));
     assert.equal(await page.evaluate(() => location.pathname), PLOT);
@@ -166,8 +172,10 @@ async function a_pinch_zooms_the_plot_and_a_swipe_scrolls_the_page({ browser, mo
     const box = await openPlot(page, mock);
     await pinch(page, box, 0.2, 0.8);
     await until(page, () => new URLSearchParams(location.search).has("from"));
-    const [from, to] = await columns(page);
-    near(to - from, 121 / 4, 4, "columns on view");
+    await holds(page, async () => {
+      const [from, to] = await columns(page);
+      near(to - from, 121 / 4, 4, "columns on view");
+    });
     const before = [await param(page, "from"), await page.evaluate(() => window.scrollY)];
     const device = await page.context().newCDPSession(page);
     await page.evaluate(() => {

@@ -11,6 +11,17 @@ export const paramFits = (page, name, pattern) => until(page,
   ([n, p]) => new RegExp(p).test(new URLSearchParams(location.search).get(n) ?? ""), [name, pattern.source]);
 const paramLeaves = (page, name, old) => until(page,
   ([n, o]) => new URLSearchParams(location.search).get(n) !== o, [name, old]);
+/* A gesture changes the address several times: the assertions of `body` hold at its last, and are tried until then. */
+export async function holds(page, body) {
+  for (const end = Date.now() + WAIT_MS; ;) {
+    try {
+      return await body();
+    } catch (error) {
+      if (error?.code !== "ERR_ASSERTION" || Date.now() > end) throw error;
+      await page.evaluate(() => new Promise(requestAnimationFrame));
+    }
+  }
+}
 const refusals = /the server responded with a status of (401|503)/;
 
 export async function withPage(browser, options, body) {
