@@ -9,6 +9,8 @@
 #           two servers, their kills, commands and bisections: exactly one right comment at the end of each
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
+#   morning the dashboard on the real service, from an open group to its culprit and the accepted level, in Chromium: twelve
+#           times, with a pointer and with keys alone, in both themes, at 390, 1024 and 1280 px
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once; then 16 servers over
 #           PgBouncer with 20 connections, 20 kills: what was acknowledged is stored once
 #   queue-crowd  10^5 jobs that fit no runner, 1,000 runners that wait: times and statements of a lease
@@ -61,7 +63,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue queue-crowd histories scale day capacity judging ingest slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night morning queue queue-crowd histories scale day capacity judging ingest slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -115,7 +117,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,61s/^# \{0,1\}//p' "$0"
+        sed -n '2,63s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -335,6 +337,17 @@ prove_night() {
     night_seed=0
     say "night: $minutes minutes"
     until_over night_round
+}
+
+prove_morning() {
+    needs node nodejs && needs_postgres && build release || return 1
+    say "morning: 12 walks"
+    PERFCI_WEB_WALKS=all clean ctest --test-dir build/release --verbose --no-tests=error -R '^web_morning$' \
+        >"$logs/morning.log" 2>&1 || {
+        tail -n 80 "$logs/morning.log" >&2
+        return 1
+    }
+    sed -n 's/^[0-9]*: \(walked .*\)/  \1/p' "$logs/morning.log"
 }
 
 prove_queue() {

@@ -118,6 +118,35 @@ static const mcp_argument alerts[] = {
     CURSOR,
     END
 };
+static const char *const group_directions[] = { "regression", "recovery", "improvement", NULL };
+static const char *const group_sorts[] = { "worth", "newest", NULL };
+static const mcp_argument groups[] = {
+    PROJECT,
+    { .name = "state",
+      .kind = MCP_WORD,
+      .words = alert_states,
+      .help = "Only this state; open is untriaged, acknowledged and investigating together." },
+    { .name = "direction",
+      .kind = MCP_WORD,
+      .words = group_directions,
+      .help = "regression: of one alert at least the level is not back; recovery: it is back for "
+              "all; improvement: commits that made series better, as improvements. Without it: "
+              "the first two." },
+    TEXT("owner", "Only groups of this owner, or none."),
+    TEXT("kernel", "Only this benchmark, or the first parts of its name, such as gemm."),
+    TEXT("backend", "Only this backend."),
+    TEXT("machine", "Only this machine class."),
+    TEXT("q", "Words that a series' name, the summary, or the suspect's id, subject or author "
+              "contain."),
+    { .name = "sort",
+      .kind = MCP_WORD,
+      .words = group_sorts,
+      .help = "newest: the newest first; worth: the most important first." },
+    LIMIT(1000),
+    CURSOR,
+    END
+};
+static const mcp_argument group[] = { ID("The number of the group."), END };
 static const mcp_argument alert[] = { ID("The number of the alert."), END };
 static const mcp_argument runs[] = {
     PROJECT,
@@ -221,6 +250,13 @@ const mcp_tool mcp_tools_read[] = {
       "Lists alerts: changes for the worse that were found, with their size, interval, range of "
       "commits and state.",
       alerts, .requests = { GET("/alerts", "AlertsAnswer") } },
+    { "groups", "Alert groups",
+      "Lists groups of alerts, each of one cause: the number and the range of its effects, its "
+      "worst series, its suspect commit, its owners and its state.",
+      groups, .requests = { GET("/groups", "GroupsAnswer") } },
+    { "group", "One alert group",
+      "One group with all of its alerts and its history.", group,
+      .requests = { GET("/groups/{id}", "GroupDetailAnswer") } },
     { "alert", "One alert with its suspects",
       "One alert with all of its evidence and history, and its suspects with probabilities and "
       "reasons.",

@@ -163,7 +163,7 @@ function(perfci_test_properties name)
     set(A_TIMEOUT 7200) # an emulator takes tens of times as long
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABEL}" TIMEOUT ${A_TIMEOUT}
-    SKIP_RETURN_CODE 77
+    SKIP_RETURN_CODE 77 ENVIRONMENT_MODIFICATION "${PERFCI_TESTS_PATH}"
     ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PERFCI_SOURCE_DIR=${PROJECT_SOURCE_DIR};PERFCI_BIN_DIR=${CMAKE_BINARY_DIR}/bin;PERFCI_TEST_DIR=${CMAKE_BINARY_DIR}/tests;${A_ENV}")
   if(PERFCI_SANITIZE)
     # Criterion reports a leak with status 0; the words in the output are what tells.

@@ -127,8 +127,13 @@ WHERE project_id = $1::bigint AND (id = $2::bigint OR group_id = (
     SELECT group_id FROM alerts WHERE project_id = $1::bigint AND id = $2::bigint));
 
 -- name: alert_accept
+-- No row: the alert is of a broken benchmark, which has no level.
 -- in: project_id i64, alert_id i64
-UPDATE alerts SET accepted_at = now() WHERE project_id = $1::bigint AND id = $2::bigint;
+-- value: id i64
+UPDATE alerts a SET accepted_at = now() FROM change_points x
+WHERE a.project_id = $1::bigint AND a.id = $2::bigint
+  AND x.project_id = a.project_id AND x.id = a.change_point_id AND x.kind <> 'broken'
+RETURNING a.id;
 
 -- name: environment_moved
 -- The run's canary moved. opened: the event is new.

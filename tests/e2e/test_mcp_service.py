@@ -54,6 +54,7 @@ class Service(unittest.TestCase):
         """Arguments of each reading tool, and the API's paths that have the same answer (None: a command)."""
         values, commit = self.values, support.commit_id(8)
         alert, series, job = values["/api/v1/alerts/{id}"], values["/api/v1/series/{id}"], values["/api/v1/jobs/{id}"]
+        group = values["/api/v1/groups/{id}"]
         session, bisection = values["/api/v1/projects/{p}/sessions/{id}"], values["/api/v1/bisections/{id}"]
         return {
             "projects": ({"limit": 5}, "/projects?limit=5"), "project": ({"project": "demo"}, "/projects/demo"),
@@ -64,6 +65,8 @@ class Service(unittest.TestCase):
             "series_search": ({"project": "demo", "q": "gemm", "limit": 3}, "/projects/demo/series?q=gemm&limit=3"),
             "series": ({"id": series, "points": 5}, f"/series/{series}?points=5"),
             "alerts": ({"project": "demo", "sort": "worth", "grouped": True}, "/alerts?project=demo&sort=worth&grouped=true"),
+            "groups": ({"project": "demo", "sort": "newest", "q": "gemm"}, "/groups?project=demo&sort=newest&q=gemm"),
+            "group": ({"id": group}, f"/groups/{group}"),
             "alert": ({"id": alert}, {"alert": f"/alerts/{alert}", "suspects": f"/alerts/{alert}/suspects"}),
             "explain": ({"before": f"{7:032x}", "after": f"{8:032x}"}, f"/explain?before={7:032x}&after={8:032x}"),
             "explain_alert": ({"id": alert}, f"/alerts/{alert}/explanation"),

@@ -24,7 +24,8 @@ class Planted(test_hostile.Hostile):
             file = home / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(SECRET, encoding="ascii")
-        look = (f"env; set; cat /proc/*/environ; for d in {home} /root /home ~; do find $d -type f -exec cat {{}} +; done; "
+        # Homes may be large, and their secrets are small files near the top.
+        look = (f"env; set; cat /proc/*/environ; for d in {home} /root /home ~; do find $d -maxdepth 4 -type f -size -64k -exec cat {{}} +; done; "
                 f"cat {self.work}/job.json {self.work}/spool/tokens/* /etc/perfci/*; true").encode()
         before = dict(os.environ)
         self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))

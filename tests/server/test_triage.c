@@ -148,6 +148,27 @@ Test(triage, a_level_is_accepted_with_wont_fix_only_and_the_log_says_so)
     pfc_db_close(db);
 }
 
+/* A refused acceptance leaves the state, too. */
+Test(triage, a_broken_benchmark_has_no_level_to_accept)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 3);
+    const int64_t id = plant_alert(url, p, &(planted){ .low = 2, .high = 2, .kind = "broken" });
+    pfc_err err = { 0 };
+
+    cr_expect(eq(
+        int, update(db, "ann", id, (pfc_alert_change){ .state = "wont_fix", .accept = true }, &err),
+        PFC_ECONFLICT));
+    cr_expect(eq(str, err.field, (char *)"accept"));
+    cr_expect(strstr(err.msg, "which has no level") != NULL, "%s", err.msg);
+    EXPECT_STATE(url, id, "untriaged");
+    cr_expect(eq(i64, plant_number(url, ACCEPTED), 0));
+    cr_expect(eq(int, update(db, "ann", id, (pfc_alert_change){ .state = "wont_fix" }, &err), 0));
+    free(url);
+    pfc_db_close(db);
+}
+
 /* NULL leaves what is there, and nothing removes it. */
 Test(triage, a_culprit_is_a_full_id_or_nothing_and_a_drift_has_none)
 {

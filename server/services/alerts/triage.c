@@ -62,6 +62,20 @@ static pfc_code announce_recovery(pfc_tx *tx, int64_t project_id, int64_t alert_
     return code;
 }
 
+static pfc_code accept_level(pfc_tx *tx, int64_t project_id, int64_t alert_id, pfc_err *err)
+{
+    int64_t accepted = 0;
+    pfc_code code = pfc_sql_alert_accept(
+        tx, &(pfc_sql_alert_accept_args){ .project_id = project_id, .alert_id = alert_id },
+        &accepted, err);
+
+    if (!code && !accepted)
+        code = pfc_err_set_field(err, PFC_ECONFLICT, "accept",
+                                 "accept: alert %lld is of a broken benchmark, which has no level",
+                                 (long long)alert_id);
+    return code;
+}
+
 pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
                          const char *from, const pfc_alert_change *change, pfc_err *err)
 {
@@ -81,9 +95,7 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
     if (!code && change->culprit)
         code = pfc_owners_settle(tx, project_id, NULL, alert_id, err);
     if (!code && change->accept)
-        code = pfc_sql_alert_accept(
-            tx, &(pfc_sql_alert_accept_args){ .project_id = project_id, .alert_id = alert_id },
-            err);
+        code = accept_level(tx, project_id, alert_id, err);
     if (!code) {
         code = pfc_sql_alert_event_insert(
             tx,

@@ -256,6 +256,7 @@ async function a_group_is_split_and_merged_again({ browser, mock, state }) {
     await signIn(page);
     await page.getByRole("checkbox", { name: "Select alert 203" }).check();
     await page.getByRole("checkbox", { name: "Select alert 204" }).check();
+    await page.getByLabel("Reason of the split").fill("another kernel");
     await page.getByRole("button", { name: "Split off 2 alerts" }).click();
     await until(page, () => location.pathname === "/groups/23");
     await page.getByRole("heading", { name: "2 alerts" }).waitFor();
@@ -265,7 +266,7 @@ async function a_group_is_split_and_merged_again({ browser, mock, state }) {
     await page.locator(".action-bar").getByLabel("Reason").fill("one cause after all");
     await page.getByRole("button", { name: "Merge into group 12" }).click();
     await until(page, () => !document.querySelector('[aria-label="Select group 23"]'));
-    assert.deepEqual(state.patches.map((p) => [p.path, p.change]), [["/groups/12/split", { alerts: [203, 204] }], ["/groups/12/merge", { groups: [23], reason: "one cause after all" }]]);
+    assert.deepEqual(state.patches.map((p) => [p.path, p.change]), [["/groups/12/split", { alerts: [203, 204], reason: "another kernel" }], ["/groups/12/merge", { groups: [23], reason: "one cause after all" }]]);
   });
 }
 

@@ -1,7 +1,7 @@
 // Every page in light and dark, wide and narrow: no console error, no sideways scrolling, no accessibility violation;
 // then the ways through them that people take.
 import assert from "node:assert/strict";
-import { COLOURS, glued, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
+import { COLOURS, ORIENTATION, glued, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
 import { actionWalks } from "./action_walks.mjs";
 import { compareWalks } from "./compare_walks.mjs";
 import { coverageWalks } from "./coverage_walks.mjs";
@@ -36,13 +36,15 @@ let failed = 0;
 let passed = 0;
 async function check(name, body) {
   if (only && !new RegExp(only).test(name)) return;
+  const begin = performance.now();
+  const took = () => `${((performance.now() - begin) / 1000).toFixed(1)} s`;
   try {
     await body();
     passed++;
-    console.log(`ok   ${name}`);
+    console.log(`ok   ${name} (${took()})`);
   } catch (error) {
     failed++;
-    console.log(`FAIL ${name}\n     ${String(error?.stack ?? error).replace(/\n/g, "\n     ")}`);
+    console.log(`FAIL ${name} (${took()})\n     ${String(error?.stack ?? error).replace(/\n/g, "\n     ")}`);
   }
 }
 
@@ -65,15 +67,20 @@ async function visit(view, path, name) {
 }
 
 try {
-  // Each page is loaded once a width, in one theme, and switched to the other as a person would: the document is the
-  // same then, and only its colours are examined again.
-  for (const [width, ...themes] of part === "--walks" ? [] : [[1280, "light", "dark"], [390, "dark", "light"]]) {
-    const view = await openPage(browser, { width, theme: themes[0] });
-    for (const [name, path] of Object.entries(PAGES)) {
+  // Each page is loaded once, wide or narrow and in one theme, and then resized and switched to the other as a person would:
+  // for a theme the document is the same, and only its colours are examined again.
+  const sizes = [[1280, "light", "dark"], [390, "dark", "light"]];
+  const view = part === "--walks" ? null : await openPage(browser, { width: 1280, theme: "light" });
+  for (const [n, [name, path]] of Object.entries(view ? PAGES : {}).entries()) {
+    for (const [m, [width, ...themes]] of (n % 2 ? [...sizes].reverse() : sizes).entries()) {
       await check(`${name} ${themes[0]} ${width}`, async () => {
         view.faults.length = 0;
+        await view.page.setViewportSize({ width, height: 900 });
         await view.page.emulateMedia({ colorScheme: themes[0] });
-        await visit(view, path, `${name}-${themes[0]}-${width}`);
+        if (m === 0) await load(view, path);
+        await view.page.waitForFunction(([w, theme]) => innerWidth === w && document.documentElement.dataset.theme === theme, [width, themes[0]]);
+        await view.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+        await look(view, `${name}-${themes[0]}-${width}`);
       });
       await check(`${name} ${themes[1]} ${width}`, async () => {
         view.faults.length = 0;
@@ -82,8 +89,9 @@ try {
         await look(view, `${name}-${themes[1]}-${width}`, COLOURS);
       });
     }
-    await view.close();
   }
+  if (view) await check("the style sheet locks no orientation", async () => assert.deepEqual(await violations(view.page, ORIENTATION), []));
+  await view?.close();
   for (const [name, walk] of Object.entries(part === "--pages" ? {} : { ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks, ...rooflineWalks, ...traceWalks, ...textWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];

@@ -173,7 +173,7 @@ try {
     try {
       await walk(view.page, { pointer, keys }[w.hand], w);
       assert.deepEqual(view.faults, []);
-      console.log(`${w.hand}, ${w.theme}, ${w.width} px: ${((Date.now() - begun) / 1000).toFixed(1)} s`);
+      console.log(`walked by ${w.hand}, ${w.theme}, ${w.width} px: ${((Date.now() - begun) / 1000).toFixed(1)} s`);
     } catch (error) {
       error.message = `${w.hand}, ${w.theme}, ${w.width} px: ${error.message}`;
       throw error;

@@ -69,6 +69,7 @@ function Cause(props: { group: GroupDetail }) {
 function Members(props: { group: GroupDetail }) {
   const { id, members } = props.group;
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
+  const [reason, setReason] = useState("");
   const [fault, setFault] = useState("");
   const choose = (m: GroupMember, on: boolean) => {
     const next = new Set(chosen);
@@ -79,12 +80,13 @@ function Members(props: { group: GroupDetail }) {
   const why = mayTriage() ?? (members.length < 2 ? "a group of one alert cannot be split" : chosen.size === 0 ? "select the alerts that have another cause"
     : chosen.size === members.length ? "at least one alert must stay" : null);
   const split = () => {
-    request<GroupDetail>("POST", `/groups/${id}/split`, { alerts: [...chosen] }).then((made) => navigate(href.group(made.id)),
+    request<GroupDetail>("POST", `/groups/${id}/split`, { alerts: [...chosen], ...(reason.trim() ? { reason: reason.trim() } : {}) }).then((made) => navigate(href.group(made.id)),
       (error: unknown) => setFault(error instanceof Error ? error.message : String(error)));
   };
   return (
     <Section title={plural(members.length, "alert")} side={<ActionButton why={why} onClick={split}>Split off{chosen.size ? ` ${plural(chosen.size, "alert")}` : ""}</ActionButton>}>
       {fault && <p role="alert" class="said bad">{fault}</p>}
+      {chosen.size > 0 && <label class="field grow"><span>Reason of the split; it stays in the history</span><input type="text" maxLength={2000} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>}
       <Table caption="Alerts of the group" keys rows={members} keyOf={(m) => m.id} rowClass={(m) => (chosen.has(m.id) ? "current" : "")} columns={[
         { name: "Select", cell: (m) => <input type="checkbox" aria-label={`Select alert ${m.id}`} checked={chosen.has(m.id)} onChange={(e) => choose(m, e.currentTarget.checked)} /> },
         { name: "Alert", head: true, cell: (m) => <BenchName benchmark={m.benchmark} metric={m.metric} backend={m.backend} to={href.alert(m.id)} /> },
