@@ -47,6 +47,18 @@ export async function settled(page) {
   await page.evaluate(() => document.fonts.ready.then(() => undefined));
 }
 
+/** Opens what is folded; parts that are loaded then are waited for. */
+export async function unfold(page) {
+  if (await page.locator("main details").count() === 0) return;
+  for (let depth = 0; depth < 2; depth += 1) {
+    await page.evaluate(() => new Promise((done) => {
+      for (const details of document.querySelectorAll("main details")) details.open = true;
+      requestAnimationFrame(() => requestAnimationFrame(done));
+    }));
+    await settled(page);
+  }
+}
+
 export async function overflow(page) {
   return page.evaluate(() => {
     const width = document.documentElement.clientWidth;

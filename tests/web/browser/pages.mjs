@@ -1,7 +1,7 @@
 // Every page in light and dark, wide and narrow: no console error, no sideways scrolling, no accessibility violation;
 // then the ways through them that people take.
 import assert from "node:assert/strict";
-import { COLOURS, ORIENTATION, glued, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
+import { COLOURS, ORIENTATION, glued, openPage, overflow, settled, shoot, startBrowser, unfold, violations } from "./browser.mjs";
 import { actionWalks } from "./action_walks.mjs";
 import { compareWalks } from "./compare_walks.mjs";
 import { coverageWalks } from "./coverage_walks.mjs";
@@ -68,7 +68,7 @@ async function visit(view, path, name) {
 
 try {
   // Each page is loaded once, wide or narrow and in one theme, and then resized and switched to the other as a person would:
-  // for a theme the document is the same, and only its colours are examined again.
+  // for a theme the document is the same, and only its colours are examined again. The second size shows what is folded, too.
   const sizes = [[1280, "light", "dark"], [390, "dark", "light"]];
   const view = part === "--walks" ? null : await openPage(browser, { width: 1280, theme: "light" });
   for (const [n, [name, path]] of Object.entries(view ? PAGES : {}).entries()) {
@@ -80,6 +80,7 @@ try {
         if (m === 0) await load(view, path);
         await view.page.waitForFunction(([w, theme]) => innerWidth === w && document.documentElement.dataset.theme === theme, [width, themes[0]]);
         await view.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+        if (m === 1) await unfold(view.page);
         await look(view, `${name}-${themes[0]}-${width}`);
       });
       await check(`${name} ${themes[1]} ${width}`, async () => {
