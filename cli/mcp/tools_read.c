@@ -118,7 +118,7 @@ static const mcp_argument alerts[] = {
     CURSOR,
     END
 };
-static const char *const group_directions[] = { "regression", "recovery", "improvement", NULL };
+static const char *const group_directions[] = { "regression", "improvement", "recovery", NULL };
 static const char *const group_sorts[] = { "worth", "newest", NULL };
 static const mcp_argument groups[] = {
     PROJECT,
