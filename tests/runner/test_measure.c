@@ -156,7 +156,7 @@ Test(measure, secrets_are_not_passed_on_and_everything_else_is)
     setenv("GITHUB_TOKEN", "ghp", 1);
     setenv("PERFCI_DATABASE_URL", "postgres://u:p@h/d", 1);
     cr_assert(eq(
-        dbl, value_of("env | awk '/pfc_secret|TOKEN|postgres/ { n++ } END { print n + 0 }'", NULL),
+        dbl, value_of("env | awk '/pfc_secret|TOKEN|postgres:/ { n++ } END { print n + 0 }'", NULL),
         0.0));
 }
 
