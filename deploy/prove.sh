@@ -47,6 +47,7 @@
 #   digests cycles and results of the simulated accelerator, built by gcc and clang, -O0 and -O3: equal, with a trace too
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   memory  the server's memory over a million stored runs
+#   asan    the server under AddressSanitizer and UndefinedBehaviorSanitizer, driven by the faults, again and again
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
 #   mutants 600 small faults in the product's C, drawn by --seed, one at a time: how many a test notices (hours; goes on
 #           where it ended)
@@ -63,7 +64,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night morning queue queue-crowd histories scale day capacity judging ingest slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night morning queue queue-crowd histories scale day capacity judging ingest slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory asan tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -117,7 +118,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,63s/^# \{0,1\}//p' "$0"
+        sed -n '2,64s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -157,7 +158,7 @@ build() {
     local options=()
     [ "$preset" != release ] || options=(-DPERFCI_TESTS=ON)
     [ "$preset" != tsan ] || options=(-DPERFCI_TESTS=OFF -DPERFCI_WEB=OFF)
-    [ "$preset" != fuzz ] || options=(-DPERFCI_WEB=OFF)
+    [[ $preset != fuzz && $preset != asan ]] || options=(-DPERFCI_WEB=OFF)
     needs cmake cmake && needs ninja ninja-build && needs python3 python3 || return 1
     [ "$preset" != fuzz ] || needs clang clang || return 1
     say "build: $preset"
@@ -480,6 +481,18 @@ tsan_round() {
         }
     done
     clean "$@" python3 tests/fault/faults.py --trials 6 && clean "$@" python3 tests/fault/soak.py --rounds 6
+}
+
+asan_round() {
+    clean PERFCI_BIN_DIR="$root/build/asan/bin" UBSAN_OPTIONS="halt_on_error=1" python3 tests/fault/faults.py
+}
+
+prove_asan() {
+    built || return 1
+    build asan perfci-server || return 1
+    cp build/release/bin/perfci build/asan/bin/ # for what is checked between: it need not be instrumented
+    say "asan: $minutes minutes"
+    until_over asan_round
 }
 
 prove_tsan() {
