@@ -24,7 +24,7 @@ find_package(Threads REQUIRED)
 add_library(perfci_flags INTERFACE)
 target_include_directories(perfci_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 target_compile_definitions(perfci_flags INTERFACE _GNU_SOURCE)
-target_compile_options(perfci_flags INTERFACE -g -fno-omit-frame-pointer -ffp-contract=off)
+target_compile_options(perfci_flags INTERFACE $<$<NOT:$<CONFIG:Debug>>:-g> -fno-omit-frame-pointer -ffp-contract=off)
 target_link_libraries(perfci_flags INTERFACE Threads::Threads m)
 
 # Apart from the flags, so that code with foreign headers can leave some out.
