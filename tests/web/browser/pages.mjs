@@ -71,13 +71,15 @@ try {
   // for a theme the document is the same, and only its colours are examined again. The second size shows what is folded, too.
   const sizes = [[1280, "light", "dark"], [390, "dark", "light"]];
   const view = part === "--walks" ? null : await openPage(browser, { width: 1280, theme: "light" });
+  let loaded = "";
   for (const [n, [name, path]] of Object.entries(view ? PAGES : {}).entries()) {
     for (const [m, [width, ...themes]] of (n % 2 ? [...sizes].reverse() : sizes).entries()) {
       await check(`${name} ${themes[0]} ${width}`, async () => {
         view.faults.length = 0;
         await view.page.setViewportSize({ width, height: 900 });
         await view.page.emulateMedia({ colorScheme: themes[0] });
-        if (m === 0) await load(view, path);
+        if (loaded !== path) await load(view, path);
+        loaded = path;
         await view.page.waitForFunction(([w, theme]) => innerWidth === w && document.documentElement.dataset.theme === theme, [width, themes[0]]);
         await view.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
         if (m === 1) await unfold(view.page);
