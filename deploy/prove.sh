@@ -348,7 +348,7 @@ prove_morning() {
         tail -n 80 "$logs/morning.log" >&2
         return 1
     }
-    sed -n 's/^[0-9]*: \(walked .*\)/  \1/p' "$logs/morning.log"
+    sed -n "s/^[0-9]*: .*\(walked by .*\)/  \1/p" "$logs/morning.log"
 }
 
 prove_queue() {
