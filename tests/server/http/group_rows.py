@@ -24,6 +24,8 @@ def other_alert(server, alert):
 
 def body(server, method, pattern, alert):
     """A body that changes something of the group of `alert`: another alert is moved to where it has to be first. None: not of groups."""
+    if "/groups" not in pattern:
+        return None
     if (method, pattern.replace(f"/{group_of(server, alert)}/", "/{id}/")) not in WRITES:
         return None
     group, other = group_of(server, alert), other_alert(server, alert)
