@@ -129,11 +129,12 @@ static const mcp_argument groups[] = {
     { .name = "direction",
       .kind = MCP_WORD,
       .words = group_directions,
-      .help = "regression: of one alert at least the level is not back; recovery: it is back for "
-              "all; improvement: commits that made series better, as improvements. Without it: "
-              "the first two." },
-    TEXT("owner", "Only groups of this owner, or none."),
-    TEXT("kernel", "Only this benchmark, or the first parts of its name, such as gemm."),
+      .help = "regression: groups with an alert whose old level is not back; recovery: groups "
+              "whose old levels are all back; improvement: commits that made series better, in "
+              "the member improvements. Without it: regression and recovery." },
+    TEXT("owner", "Only groups of this owner; the word none: groups without an owner."),
+    TEXT("kernel", "Only benchmarks with this name, or whose names begin with these parts, such as "
+                   "gemm."),
     TEXT("backend", "Only this backend."),
     TEXT("machine", "Only this machine class."),
     TEXT("q", "Words that a series' name, the summary, or the suspect's id, subject or author "
@@ -251,11 +252,10 @@ const mcp_tool mcp_tools_read[] = {
       "commits and state.",
       alerts, .requests = { GET("/alerts", "AlertsAnswer") } },
     { "groups", "Alert groups",
-      "Lists groups of alerts, each of one cause: the number and the range of its effects, its "
-      "worst series, its suspect commit, its owners and its state.",
+      "Lists alert groups. The alerts of a group have one cause. A group has the number of its "
+      "alerts, the range of their effects, its worst series, suspect commit, owners and state.",
       groups, .requests = { GET("/groups", "GroupsAnswer") } },
-    { "group", "One alert group",
-      "One group with all of its alerts and its history.", group,
+    { "group", "One alert group", "One group with all of its alerts and its history.", group,
       .requests = { GET("/groups/{id}", "GroupDetailAnswer") } },
     { "alert", "One alert with its suspects",
       "One alert with all of its evidence and history, and its suspects with probabilities and "

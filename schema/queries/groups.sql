@@ -127,7 +127,7 @@ WHERE project_id = $1::bigint AND (id = $2::bigint OR group_id = (
     SELECT group_id FROM alerts WHERE project_id = $1::bigint AND id = $2::bigint));
 
 -- name: alert_accept
--- No row: the alert is of a broken benchmark, which has no level.
+-- No row: the alert reports a broken benchmark, which has no level.
 -- in: project_id i64, alert_id i64
 -- value: id i64
 UPDATE alerts a SET accepted_at = now() FROM change_points x

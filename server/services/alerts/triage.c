@@ -71,7 +71,8 @@ static pfc_code accept_level(pfc_tx *tx, int64_t project_id, int64_t alert_id, p
 
     if (!code && !accepted)
         code = pfc_err_set_field(err, PFC_ECONFLICT, "accept",
-                                 "accept: alert %lld is of a broken benchmark, which has no level",
+                                 "accept: alert %lld reports a broken benchmark, "
+                                 "which has no level",
                                  (long long)alert_id);
     return code;
 }
