@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { openPage, settled } from "./browser.mjs";
 import { id as plotId } from "./mock_plot.mjs";
-import { holds, param, until, wide, withPage } from "./walks.mjs";
+import { holds, param, pressAtOnce, until, wide, withPage } from "./walks.mjs";
 
 const POINTS = 400;
 const SERIES = "/series/900";
@@ -166,6 +166,18 @@ async function wheel_drag_and_double_click_move_the_plot({ browser, mock }) {
   });
 }
 
+async function keys_within_one_frame_all_move_the_plot({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await openPlot(page, mock);
+    await pressAtOnce(page.locator(".panels"), ["+", "+", "ArrowRight", "ArrowRight"]);
+    await holds(page, async () => {
+      const [from, to] = await columns(page);
+      near(to - from, 121 / 4, 2, "columns on view");
+      near((from + to) / 2, 60 + 121 / 16, 2, "column in the middle");
+    });
+  });
+}
+
 /* A swipe over the plot scrolls the page; it opens no series. */
 async function a_pinch_zooms_the_plot_and_a_swipe_scrolls_the_page({ browser, mock }) {
   await withTouch(browser, async (page) => {
@@ -195,5 +207,5 @@ async function a_pinch_zooms_the_plot_and_a_swipe_scrolls_the_page({ browser, mo
 
 export const gestureWalks = {
   ctrl_wheel_zooms_the_series_at_the_pointer, shift_drag_pans_the_series, a_double_click_shows_the_whole_series, a_pinch_zooms_the_series,
-  the_chart_of_an_alert_zooms_in_place, wheel_drag_and_double_click_move_the_plot, a_pinch_zooms_the_plot_and_a_swipe_scrolls_the_page,
+  the_chart_of_an_alert_zooms_in_place, wheel_drag_and_double_click_move_the_plot, keys_within_one_frame_all_move_the_plot, a_pinch_zooms_the_plot_and_a_swipe_scrolls_the_page,
 };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { settled, shoot, violations } from "./browser.mjs";
 import { signIn } from "./group_walks.mjs";
-import { holds, param, paramFits, until, wide, withPage } from "./walks.mjs";
+import { holds, param, paramFits, pressAtOnce, until, wide, withPage } from "./walks.mjs";
 
 const RUN = "/runs/1072";
 const TRACE = `${RUN}/traces/3`;
@@ -92,7 +92,7 @@ async function a_timeline_is_read_by_keys({ browser, mock }) {
     await open(page, mock);
     const chart = page.getByRole("application", { name: /^Timeline of 8 rows from 0\sns to 4\.000\sms/ });
     await chart.focus();
-    for (const key of ["+", "+", "ArrowRight"]) await page.keyboard.press(key);
+    await pressAtOnce(chart, ["+", "+", "ArrowRight"]);
     await paramFits(page, "from", /^1750000$/);
     assert.equal(await param(page, "to"), "2750000");
     await page.keyboard.press("0");

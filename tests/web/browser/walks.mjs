@@ -22,6 +22,10 @@ export async function holds(page, body) {
     }
   }
 }
+/** Keys that come before the page is rendered again. */
+export const pressAtOnce = (locator, keys) => locator.evaluate((element, names) => {
+  for (const key of names) element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+}, keys);
 const refusals = /the server responded with a status of (401|503)/;
 
 export async function withPage(browser, options, body) {

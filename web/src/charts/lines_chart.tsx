@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { formatNumber, formatWhen, parseTime, plural, shortId } from "../base/format";
 import { themeShown } from "../base/theme";
+import { useLatestView } from "./latest_view";
 import { kept, nearestLines, zoomed, type Lines, type Panel, type View } from "./lines";
 import { colourOf, LEFT } from "./paint";
 import { PanelChart, type DragMode } from "./panel";
@@ -30,13 +31,12 @@ export function LinesChart(props: LinesChartProps) {
   const n = lines.xs.length;
   const column = hover && hover.column < n ? hover.column : null;
   const one = lines.panels.length === 1;
+  const at = useLatestView(view, props.onView);
+  const pan = (by: number) => at.show(kept({ from: at.get().from + by, to: at.get().to + by }, all));
+  const zoom = (factor: number) => at.show(zoomed(at.get(), (at.get().from + at.get().to) / 2, factor, all));
+  const eighth = () => (at.get().to - at.get().from) / 8;
   const steps: Record<string, () => void> = {
-    ArrowLeft: () => props.onView(kept({ from: view.from - (view.to - view.from) / 8, to: view.to - (view.to - view.from) / 8 }, all)),
-    ArrowRight: () => props.onView(kept({ from: view.from + (view.to - view.from) / 8, to: view.to + (view.to - view.from) / 8 }, all)),
-    "+": () => props.onView(zoomed(view, (view.from + view.to) / 2, 0.5, all)),
-    "=": () => props.onView(zoomed(view, (view.from + view.to) / 2, 0.5, all)),
-    "-": () => props.onView(zoomed(view, (view.from + view.to) / 2, 2, all)),
-    "0": () => props.onView(all),
+    ArrowLeft: () => pan(-eighth()), ArrowRight: () => pan(eighth()), "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => at.show(all),
   };
   const onKey = (e: KeyboardEvent) => {
     const step = steps[e.key];
@@ -55,10 +55,10 @@ export function LinesChart(props: LinesChartProps) {
           axis={!props.stacked || i === lines.panels.length - 1}
           label={`${panel.title || plural(panel.lines.length, "line")}, ${panel.unit}`}
           onHover={(c, y, at) => setHover(c === null || !at ? null : { column: c, panel: panel.key, y, ...at })}
-          onZoom={(at, factor) => props.onView(zoomed(view, at, factor, all))}
-          onPan={(by) => props.onView(kept({ from: view.from + by, to: view.to + by }, all))}
-          onRange={(from, to) => { if (to - from >= 2) props.onView(kept({ from, to }, all)); }}
-          onAll={() => props.onView(all)}
+          onZoom={(place, factor) => at.show(zoomed(at.get(), place, factor, all))}
+          onPan={pan}
+          onRange={(from, to) => { if (to - from >= 2) at.show(kept({ from, to }, all)); }}
+          onAll={() => at.show(all)}
           onPick={(c, y) => {
             const line = nearestLines(panel, c, y, 1)[0];
             if (line) props.onPick(line.index, c);

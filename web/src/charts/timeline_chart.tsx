@@ -4,6 +4,7 @@ import type { TimelineReply, TraceDetail } from "../api/trace";
 import { formatShare, plural } from "../base/format";
 import { themeShown } from "../base/theme";
 import { attachGestures } from "./gestures";
+import { useLatestView } from "./latest_view";
 import { kept, zoomed, type View } from "./lines";
 import { callOf, hitAt, sayDuration, sayHit, saySlice, sayTime, type Hit, type Row, type Slice } from "./timeline";
 import { axisHeight, drawTimeline } from "./timeline_draw";
@@ -43,6 +44,7 @@ export function TimelineChart(props: TimelineChartProps) {
   const shownHeight = Math.min(MOST_HEIGHT, props.height + axisHeight);
   const latest = useRef({ ...props, inner, gutter, scroll });
   latest.current = { ...props, inner, gutter, scroll };
+  const at = useLatestView(view, props.onView);
   useEffect(() => props.onWidth(inner), [inner]);
 
   const correlation = pointed?.hit.kind === "slice" ? pointed.hit.slice.correlation : chosen?.correlation ?? 0;
@@ -62,15 +64,16 @@ export function TimelineChart(props: TimelineChartProps) {
     const host = canvas.current;
     if (!host) return undefined;
     const x = (clientX: number) => {
-      const { view: v, inner: w } = latest.current;
+      const v = at.get();
+      const w = latest.current.inner;
       return v.from + ((clientX - host.getBoundingClientRect().left) / w) * (v.to - v.from);
     };
     return attachGestures(host, {
       x,
       pans: () => true,
-      onZoom: (at, factor) => latest.current.onView(zoomed(latest.current.view, at, factor, latest.current.all, LEAST_NS)),
-      onPan: (by) => latest.current.onView(kept({ from: latest.current.view.from + by, to: latest.current.view.to + by }, latest.current.all)),
-      onAll: () => { latest.current.onView(latest.current.all); latest.current.onRest(); },
+      onZoom: (place, factor) => at.show(zoomed(at.get(), place, factor, latest.current.all, LEAST_NS)),
+      onPan: (by) => at.show(kept({ from: at.get().from + by, to: at.get().to + by }, latest.current.all)),
+      onAll: () => { at.show(latest.current.all); latest.current.onRest(); },
       onPress: (e) => {
         const found = pointAt(e);
         latest.current.onChoose(found?.hit.kind === "slice" ? found.hit.slice : null);
@@ -92,16 +95,18 @@ export function TimelineChart(props: TimelineChartProps) {
     return hit && { hit, left, top };
   };
   const step = (by: number) => {
-    props.onView(kept({ from: view.from + (view.to - view.from) * by, to: view.to + (view.to - view.from) * by }, all));
+    const { from, to } = at.get();
+    at.show(kept({ from: from + (to - from) * by, to: to + (to - from) * by }, all));
     props.onRest();
   };
   const zoom = (factor: number) => {
-    props.onView(zoomed(view, (view.from + view.to) / 2, factor, all, LEAST_NS));
+    const { from, to } = at.get();
+    at.show(zoomed({ from, to }, (from + to) / 2, factor, all, LEAST_NS));
     props.onRest();
   };
   const keys: Record<string, () => void> = {
     ArrowLeft: () => step(-0.25), ArrowRight: () => step(0.25), "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2),
-    "0": () => { props.onView(all); props.onRest(); }, Escape: () => props.onChoose(null),
+    "0": () => { at.show(all); props.onRest(); }, Escape: () => props.onChoose(null),
   };
   const onKey = (e: KeyboardEvent) => {
     const act = keys[e.key];
