@@ -119,10 +119,10 @@ endmacro()
 # those of what it links, and the last word counts.
 add_library(perfci_test_flags INTERFACE)
 target_compile_options(perfci_test_flags INTERFACE -Wno-conversion -Wno-sign-conversion
-  -Wno-write-strings -Wno-double-promotion -Wno-pedantic -Wno-cast-qual
+  -Wno-write-strings -Wno-double-promotion -Wno-pedantic -Wno-cast-qual -Wno-format-zero-length
   $<$<C_COMPILER_ID:GNU>:-Wno-discarded-qualifiers>
-  # A test's own code runs once, and to optimise what the macros become takes longer than to run it. The sanitizer
-  # build optimises it, for the warnings that need that.
+  # A test's own code runs once, and to optimise it takes longer than to run it. The sanitizer build optimises it, for
+  # the warnings that need that.
   $<$<CONFIG:Release>:-O0;-g1;-U_FORTIFY_SOURCE>)
 # Hundreds of programs are linked; gold takes half of the time. What is shipped has the compiler's own linker.
 find_program(PERFCI_GOLD ld.gold)
@@ -136,14 +136,13 @@ endif()
 # sanitizers where it runs with them, when that is more than 10 s.
 function(perfci_test name)
   cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST" "SOURCES;DEPS;ENV" ${ARGN})
-  perfci_pkg(criterion)
   if(CMAKE_CROSSCOMPILING)
     # Criterion's own runner starts no test under qemu-user.
     list(APPEND A_SOURCES ${PROJECT_SOURCE_DIR}/tests/support/criterion_fork.c)
   endif()
   add_executable(${name} ${A_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  target_link_libraries(${name} PRIVATE perfci_flags perfci_warnings ${A_DEPS} PkgConfig::criterion
+  target_link_libraries(${name} PRIVATE perfci_flags perfci_warnings ${A_DEPS} pfc_test_check
     perfci_test_flags)
   target_compile_definitions(${name} PRIVATE
     PFC_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" PFC_TEST_SOURCE="${PROJECT_SOURCE_DIR}"

@@ -2,11 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/harness/backends/backend.h"
 #include "core/analysis/profile/profile.h"
+
+#include "tests/check/check.h"
 
 static const char suite_text[] =
     "suite: t\nbackends: [\"accel:*\"]\nbenchmarks:\n"

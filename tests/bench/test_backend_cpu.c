@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/harness/backends/backend.h"
 #include "kernels/cpu/kernel.h"
+
+#include "tests/check/check.h"
 
 static pfc_backends backends;
 static pfc_err err;

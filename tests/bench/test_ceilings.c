@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/harness/backends/backend.h"
 #include "bench/machine/ceilings/loop_dispatch.h"
 #include "bench/machine/ceilings/pass.h"
 
+#include "tests/check/check.h"
 #include "tests/support/guard.h"
 
 /* 100 GFLOP/s; reads 200, 100, 50, 10 GB/s; copies half of that. */

@@ -4,10 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/counters/counters.h"
+
+#include "tests/check/check.h"
 
 static uint64_t reading[3];
 static int opened, closed, begun, ended;
@@ -212,10 +211,11 @@ Test(counters, lists_that_say_nothing_are_refused)
 /* The ten own names and those of the kernel's PERF_TYPE_HW_CACHE events are enough. */
 Test(counters, a_list_holds_as_many_events_as_its_limit_and_no_more)
 {
-    static const char *const caches[] = { "L1-DCACHE", "L1-ICACHE", "LLC",
-                                          "DTLB",      "ITLB",      "BRANCH" };
-    static const char *const kinds[] = { "LOADS", "LOAD-MISSES", "STORES", "STORE-MISSES",
-                                         "PREFETCHES", "PREFETCH-MISSES" };
+    static const char *const caches[] = {
+        "L1-DCACHE", "L1-ICACHE", "LLC", "DTLB", "ITLB", "BRANCH"
+    };
+    static const char *const kinds[] = { "LOADS",        "LOAD-MISSES", "STORES",
+                                         "STORE-MISSES", "PREFETCHES",  "PREFETCH-MISSES" };
     pfc_counter_set set = { 0 };
     pfc_err err = { 0 };
     char text[PFC_COUNTER_LIST_MAX] =

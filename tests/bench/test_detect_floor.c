@@ -2,11 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/studies/changepoint/score.h"
 #include "core/changepoint/changepoint.h"
+
+#include "tests/check/check.h"
 
 static pfc_corpus corpus;
 static pfc_answer *answers;

@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/harness/exact/exact.h"
 #include "core/base/fs.h"
 
 #include "tests/bench/fake.h"
+#include "tests/check/check.h"
 
 #define SUITE                                                                                      \
     "suite: t\n"                                                                                   \
@@ -140,8 +138,8 @@ Test(exact, the_totals_are_read_by_the_names_of_their_events)
 
     cr_assert(eq(int,
                  pfc_call_counts_read("version: 1\nevents: Ir Dr Dw I1mr D1mr\nfn=(1)\n"
-                                    "10 5\ntotals: 70334 24496 965 12\n",
-                                    &n, &err),
+                                      "10 5\ntotals: 70334 24496 965 12\n",
+                                      &n, &err),
                  PFC_OK));
     cr_assert(eq(u64, n.instructions, 70334));
     cr_assert(eq(u64, n.reads, 24496));

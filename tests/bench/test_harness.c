@@ -2,13 +2,11 @@
 #include <regex.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/stats/stats.h"
 #include "kernels/cpu/kernel.h"
 
 #include "tests/bench/fake.h"
+#include "tests/check/check.h"
 
 #define SUITE                                                                                      \
     "suite: t\n"                                                                                   \

@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/stats/stats.h"
 
 #include "tests/bench/fake.h"
+#include "tests/check/check.h"
 
 #define SUITE                                                                                      \
     "suite: t\n"                                                                                   \

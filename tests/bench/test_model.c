@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/suite/model.h"
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 static pfc_model_shape shapes[PFC_MODEL_MAX_SHAPES];
 static size_t shapes_len;

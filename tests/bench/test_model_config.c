@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/suite/model.h"
 #include "core/base/buf.h"
+
+#include "tests/check/check.h"
 
 static pfc_model model;
 static pfc_err err;

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/harness/pairs/pairs.h"
 
 #include "tests/bench/fake.h"
+#include "tests/check/check.h"
 #include "tests/support/rounds.h"
 
 /* A build: its time a call, one clock and one drift for both. */

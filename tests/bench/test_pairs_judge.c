@@ -1,11 +1,10 @@
 /* The rule that ends a comparison, at its exact limits and in both directions. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/harness/pairs/pairs.h"
 #include "core/stats/sequential.h"
+
+#include "tests/check/check.h"
 
 #define MOST 64
 

@@ -6,12 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/process/proc.h"
 #include "core/wire/wire.h"
+
+#include "tests/check/check.h"
 
 #define SUITE                                                                                      \
     "suite: tiny\n"                                                                                \

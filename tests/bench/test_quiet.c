@@ -2,10 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/machine/quiet/quiet.h"
+
+#include "tests/check/check.h"
 
 static double now_s, busy_until_s, steal_until_s, busy_s, steal_s;
 static double running = 1, load1 = 1.5, ghz = 3, ghz_a_second, throttled, throttled_a_second;

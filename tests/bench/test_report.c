@@ -4,11 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/program.h"
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 static pfc_run *run;
 

@@ -6,11 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/program.h"
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 #define SUITE                                                                                      \
     "suite: t\n"                                                                                   \

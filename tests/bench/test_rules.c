@@ -2,9 +2,6 @@
  */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/harness/block/steady.h"
 #include "bench/harness/cells.h"
 #include "bench/harness/pairs/pairs.h"
@@ -12,6 +9,7 @@
 #include "bench/machine/quiet/quiet.h"
 
 #include "tests/bench/fake.h"
+#include "tests/check/check.h"
 
 static pfc_err err;
 

@@ -1,11 +1,10 @@
 /* Series whose steady state is known: when is warm-up over? */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/harness/block/steady.h"
 #include "core/base/rng.h"
+
+#include "tests/check/check.h"
 
 #define N 400
 

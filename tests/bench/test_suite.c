@@ -2,12 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/suite/suite.h"
 #include "core/base/buf.h"
 #include "core/base/config/yaml.h"
+
+#include "tests/check/check.h"
 
 static pfc_suite *parse(const char *text)
 {

@@ -4,11 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/suite/suite.h"
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 static char *dir;
 

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/suite/suite.h"
 #include "core/base/buf.h"
+
+#include "tests/check/check.h"
 
 #define HEAD "suite: t\nbackends: [cpu-scalar]\nbenchmarks:\n"
 

@@ -5,12 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/suite/suite.h"
 #include "core/trace/check/check.h"
 #include "kernels/accel/ops/ops.h"
+
+#include "tests/check/check.h"
 #include "tests/support/rounds.h"
 
 static pfc_err err;

@@ -3,11 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "bench/machine/tune/tune.h"
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 #define CPU   "/sys/devices/system/cpu"
 #define TURBO CPU "/intel_pstate/no_turbo"

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 static char *root;
 

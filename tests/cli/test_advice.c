@@ -1,10 +1,9 @@
 /* Advice on the simulated accelerator: changes that are applied, cases, and the grade. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/accel/advice/advice.h"
+
+#include "tests/check/check.h"
 
 static const pfc_accel_gemm_tiles tiles = { .m = 64, .n = 32, .k = 16, .group = 1, .slots = 2 };
 

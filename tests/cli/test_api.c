@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/api.h"
 #include "core/base/fs.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"
 

@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/bisect/measuring/runs.h"
 #include "cli/bisect/planning.h"
 #include "core/base/fs.h"
 #include "core/bisect/driver.h"
+
+#include "tests/check/check.h"
 
 static const bisect_globs no_globs = { NULL, 0 };
 

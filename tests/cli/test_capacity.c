@@ -4,10 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/capacity/capacity.h"
+
+#include "tests/check/check.h"
 
 #define MONTH (365.0 / 12)
 

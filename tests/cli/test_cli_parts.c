@@ -8,18 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/bisect/commits.h"
 #include "cli/compare/compare.h"
-#include "core/forge/forge.h"
 #include "cli/detect/series_read.h"
 #include "cli/local/stack.h"
-#include "core/comparison/document_pairs.h"
 #include "cli/measure/measure.h"
 #include "cli/output/output.h"
+#include "core/comparison/document_pairs.h"
+#include "core/forge/forge.h"
 #include "core/suspects/suspects.h"
+
+#include "tests/check/check.h"
 
 /* ---- series ---- */
 

@@ -8,11 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/compare/compare.h"
 #include "core/comment/comment.h"
+
+#include "tests/check/check.h"
 
 static pfc_run *a, *b;
 static pfc_cmp cmp;

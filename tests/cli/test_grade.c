@@ -1,11 +1,10 @@
 /* Grades: cases from a seed, and shares with their intervals. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/accel/grade/grade.h"
 #include "core/analysis/metrics/metrics.h"
+
+#include "tests/check/check.h"
 
 /* Wilson, 1927: 95 of 100 give 0.8882 (also R 4.2, binom::binom.wilson(95, 100)); none of 10
  * gives 0, all of 10 give 10 / (10 + 1.96^2) = 0.7225. */

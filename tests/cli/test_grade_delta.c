@@ -1,12 +1,11 @@
 /* Grades of differences: pairs from a seed with the stated differences, outcomes that repeat. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/accel/delta/delta_grade.h"
 #include "cli/accel/grade/parallel.h"
 #include "core/base/base.h"
+
+#include "tests/check/check.h"
 
 static size_t differing_constants(const pfc_accel_chip *a, const pfc_accel_chip *b)
 {

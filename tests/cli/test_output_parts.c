@@ -8,10 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/output/output.h"
+
+#include "tests/check/check.h"
 
 static char printed[65536];
 

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "cli/detect/series_read.h"
 #include "core/base/buf.h"
+
+#include "tests/check/check.h"
 
 /* "ID [UNIT] higher|lower: T=V(REPEATS) ..." a series, "LINE! WHY" a fault; one a line. */
 static void show(pfc_buf *out, const pfc_series_in *s)

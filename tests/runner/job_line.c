@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/check/check.h"
 
 static void answer(const stand_in_req *req, pfc_buf *out, void *arg)
 {

@@ -4,14 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/wire/wire.h"
 #include "runner/agent/agent.h"
 #include "runner/spool/spool.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"
 

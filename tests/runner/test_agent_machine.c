@@ -12,9 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
@@ -22,6 +19,7 @@
 #include "runner/agent/machine_lock.h"
 #include "runner/sandbox/sandbox.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"
 

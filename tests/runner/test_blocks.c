@@ -5,12 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "runner/blocks/blocks.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 
 enum { MAX_IDS = 12 };
@@ -382,8 +380,8 @@ Test(blocks_run, identical_builds_are_measured_once)
 Test(blocks_run, a_commit_with_the_tree_of_the_one_before_is_not_even_built)
 {
     /* The build fails at its second call. */
-    char *command = pfc_format("test ! -e %s/built && touch %s/built && cp value prog.sh", f.dir,
-                               f.dir);
+    char *command =
+        pfc_format("test ! -e %s/built && touch %s/built && cp value prog.sh", f.dir, f.dir);
     const pfc_workspace_opts once = { .dir = cache, .source = f.repo, .build = command };
     pfc_blocks_run_opts opts;
     pfc_blocks_result r;

@@ -7,12 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 #include "runner/workspace/workspace_priv.h"
+
+#include "tests/check/check.h"
 
 static char *base;
 

@@ -11,13 +11,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "runner/workspace/workspace_priv.h"
 
+#include "tests/check/check.h"
 #include "tests/runner/launcher.h"
 
 #define PLANTED "perfci-planted-secret"

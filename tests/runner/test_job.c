@@ -5,14 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "runner/job/job.h"
 
+#include "tests/check/check.h"
 #include "tests/runner/job_line.h"
 
 #define HOUR_NS (3600 * PFC_NS_PER_S)

@@ -3,13 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "runner/job/job.h"
 
+#include "tests/check/check.h"
 #include "tests/runner/job_line.h"
 
 static pfc_err err;

@@ -6,13 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/process/proc.h"
 #include "core/wire/wire.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"
 

@@ -5,13 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "runner/sandbox/launch.h"
 #include "runner/workspace/workspace_priv.h"
 
+#include "tests/check/check.h"
 #include "tests/runner/launcher.h"
 
 static char *dir, *tree;

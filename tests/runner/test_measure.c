@@ -2,13 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 #include "runner/measure/canary.h"
 #include "runner/workspace/workspace.h"
+
+#include "tests/check/check.h"
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
 

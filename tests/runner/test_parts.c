@@ -7,15 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "runner/blocks/blocks.h"
 #include "runner/blocks/blocks_priv.h"
 #include "runner/blocks/session_json.h"
 #include "runner/workspace/workspace_priv.h"
+
+#include "tests/check/check.h"
 
 static char *dir;
 static pfc_err err;

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "runner/slurm/cluster.h"
 #include "runner/slurm/node_flags.h"
+
+#include "tests/check/check.h"
 
 static const char nodes[] = "h1|idle|h100,sm90|gpu:h100:4(S:0-1)\n"
                             "h2|allocated|h100,sm90|gpu:h100:4(S:0-1)\n"

@@ -11,13 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "runner/spool/spool.h"
 
+#include "tests/check/check.h"
 #include "tests/runner/spool_ground.h"
 
 /* Each call that the spool makes durable by, to fail when its turn comes: these stand before the C

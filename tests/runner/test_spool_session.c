@@ -6,12 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/log.h"
 
+#include "tests/check/check.h"
 #include "tests/runner/spool_ground.h"
 
 #define SESSION "5e551011000000000000000000000001"

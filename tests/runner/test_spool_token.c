@@ -7,12 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/log.h"
 
+#include "tests/check/check.h"
 #include "tests/runner/spool_ground.h"
 
 static void init(void)

@@ -5,12 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/log.h"
 
+#include "tests/check/check.h"
 #include "tests/runner/spool_ground.h"
 
 /* Requests in order: R for the run, the last letter of the benchmark for a trace. */

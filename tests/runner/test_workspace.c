@@ -5,13 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "runner/sandbox/sandbox.h"
 #include "runner/workspace/workspace.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 
 static fixture f;
@@ -175,9 +173,9 @@ Test(workspace, another_toolchain_builds_again)
     setenv("PATH", path, 1);
     for (size_t i = 0; i < PFC_ARRAY_LEN(contents); i++) {
         if (i != 1)
-            cr_assert(eq(int, pfc_fs_write_atomic(compiler, contents[i], strlen(contents[i]), 0755,
-                                                  NULL),
-                         PFC_OK));
+            cr_assert(
+                eq(int, pfc_fs_write_atomic(compiler, contents[i], strlen(contents[i]), 0755, NULL),
+                   PFC_OK));
         ws = open_ws((pfc_workspace_opts){ 0 });
         want_value(ws, ids[0], 10, built[i]);
         pfc_workspace_close(ws);

@@ -3,13 +3,11 @@
 
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "server/services/bisect/bisect.h"
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 unsigned fleet_commit_number(const char *sha)

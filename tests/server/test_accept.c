@@ -2,11 +2,9 @@
  * of the points that it watches. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/alerts/alerts.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define STEP_AT 25

@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 #include "server/bot/accounts.h"
+
+#include "tests/check/check.h"
 
 static char *dir;
 static pfc_forge_accounts all;

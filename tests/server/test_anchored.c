@@ -2,9 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "server/services/detect/detect.h"
 #include "server/services/history/history.h"
@@ -12,6 +9,7 @@
 #include "server/services/sessions/report.h"
 #include "server/workers/workers.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 enum { ROUNDS = 12, BUILDS_MAX = 6 };

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "server/repo/connection/db.h"
+
+#include "tests/check/check.h"
 
 static pfc_args args;
 

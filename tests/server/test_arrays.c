@@ -1,10 +1,9 @@
 /* Arrays in rows, as PostgreSQL prints them. */
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/repo/statements/statement.h"
+
+#include "tests/check/check.h"
 
 /* The elements, each in brackets. */
 static char *texts_of(const char *text)

@@ -1,12 +1,11 @@
 /* Wide ranges shrink by themselves. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
 #include "server/services/bisect/bisect.h"
 #include "server/services/queue/queue.h"
 #include "server/workers/workers.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/server/fleet.h"
 

@@ -1,11 +1,9 @@
 /* The replay of a bisection: the posterior after each step, which ends where the search ended. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/bisect/bisect.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/server/fleet.h"
 

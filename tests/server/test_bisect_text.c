@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/forge/forge.h"
 #include "server/bot/internal.h"
+
+#include "tests/check/check.h"
 
 #define BASE            "1111111111111111111111111111111111111111"
 #define SLOW            "3333333333333333333333333333333333333333"

@@ -3,9 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/history/history.h"
@@ -13,6 +10,7 @@
 #include "server/services/sessions/judge.h"
 #include "server/services/sessions/sessions.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define BASE   20 /* commits 1..BASE are measured singly before the first session */
@@ -168,10 +166,10 @@ static void expect_changes(pfc_db *db, int64_t p, size_t n, const char *code)
     if (n) {
         const pfc_window_change *c = &w.changes.items[n - 1];
         const char *got = NULL;
-        char *sentence = pfc_withheld_sentence(
-            &(pfc_withheld){ c->alert_id, c->regression, c->alertable, c->withheld,
-                            c->withheld_detail },
-            &got);
+        char *sentence =
+            pfc_withheld_sentence(&(pfc_withheld){ c->alert_id, c->regression, c->alertable,
+                                                   c->withheld, c->withheld_detail },
+                                  &got);
 
         cr_assert(eq(str, (char *)(got ? got : ""), (char *)code), "%s", sentence);
         free(sentence);

@@ -1,8 +1,8 @@
 /* When the bot writes a comment on a pull request, and when it adds another one. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/bot/internal.h"
+
+#include "tests/check/check.h"
 
 Test(bot_policy, worse_verdicts_have_higher_ranks_and_unknown_ones_none)
 {

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 #include "server/bot/setup.h"
+
+#include "tests/check/check.h"
 
 enum { THREADS = 4, ROUNDS = 40 };
 

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/service.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 #define STEP_AT 25
@@ -85,7 +83,7 @@ Test(boundaries, of_a_group_is_found_again_only_for_runs_that_can_change_it)
     plant_sql(url, "UPDATE alerts SET boundary_kind = 'harness', boundary = '{}'");
     judge_wide(db, p, STEP_AT + 16);
     fx_detect(db);
-    cr_expect(eq(i64, plant_number(url, count), 0), "a run near it");
+    cr_expect(eq(i64, plant_number(url, "%s", count), 0), "a run near it");
 
     for (unsigned n = STEP_AT + 17; n <= STEP_AT + 25; n++)
         judge_wide(db, p, n);
@@ -93,7 +91,7 @@ Test(boundaries, of_a_group_is_found_again_only_for_runs_that_can_change_it)
     plant_sql(url, "UPDATE alerts SET boundary_kind = 'harness', boundary = '{}'");
     judge_wide(db, p, STEP_AT + 26);
     fx_detect(db);
-    cr_expect(eq(i64, plant_number(url, count), 5), "a run further away");
+    cr_expect(eq(i64, plant_number(url, "%s", count), 5), "a run further away");
     cr_expect(eq(i64, plant_number(url, "SELECT count(*) FROM alerts WHERE regroup"), 0));
     free(url);
     pfc_db_close(db);

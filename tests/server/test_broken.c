@@ -3,12 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/access/access.h"
 #include "server/services/alerts/alerts.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 /* Commit n: gemm/a and gemm/b in two metrics each, those named in `broken` (letters) without a

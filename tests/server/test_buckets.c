@@ -2,10 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/history/history.h"
+
+#include "tests/check/check.h"
 
 /* Medians by hand: of 5 1 3 it is 3, of 4 10 it is 7. */
 Test(buckets, points_are_shared_out_and_summarised)

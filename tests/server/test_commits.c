@@ -1,12 +1,11 @@
 /* History as it is stored: any order, any number of times. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
 #include "server/services/access/access.h"
 #include "server/services/history/history.h"
 #include "server/services/ingest/ingest.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

@@ -1,11 +1,9 @@
 /* Two commits or runs side by side: what may stand for them, and what is judged. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/history/compare.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 static pfc_comparison compare(pfc_db *db, int64_t p, const char *a, const char *b)

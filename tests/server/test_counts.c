@@ -1,10 +1,9 @@
 /* Totals come from the table of tallies, without counting rows. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <libpq-fe.h>
 
 #include "server/services/ingest/ingest.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 static void expect_counts(pfc_db *db, int64_t project, int64_t commits, int64_t runs,

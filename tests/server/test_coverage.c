@@ -1,9 +1,8 @@
 /* Coverage: which commits have results. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/history/coverage.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 /* One benchmark at commit n on machines of that class; broken: it ran, and its result was wrong. */

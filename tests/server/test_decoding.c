@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "server/handlers/handlers.h"
+
+#include "tests/check/check.h"
 
 static json_t *parsed(const char *text)
 {

@@ -1,9 +1,6 @@
 /* From runs to alerts. */
 #include <pthread.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/rng.h"
 #include "server/repo/sql/jobs.h"
@@ -14,6 +11,7 @@
 #include "server/services/notices.h"
 #include "server/workers/workers.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

@@ -2,12 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/notices.h"
 #include "server/services/service.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 #define LEASE_S 60.0

@@ -1,12 +1,10 @@
 /* Every rule about "worse" and its mirror image, from runs to alerts and comparisons. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/detect/detect.h"
 #include "server/services/history/compare.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 #define FIRST  20

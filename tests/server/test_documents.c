@@ -2,9 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/repo/documents/bisection.h"
 #include "server/repo/documents/boundary.h"
 #include "server/repo/documents/detector.h"
@@ -13,6 +10,8 @@
 #include "server/repo/documents/rerun_rules.h"
 #include "server/repo/documents/session.h"
 #include "server/repo/documents/withheld.h"
+
+#include "tests/check/check.h"
 
 #define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"

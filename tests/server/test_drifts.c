@@ -2,14 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/changepoint/changepoint.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/detect/detect.h"
 #include "server/services/detect/flaps.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 #define DAY_S  86400.0

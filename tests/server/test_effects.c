@@ -1,9 +1,8 @@
 /* An alert, its bisection and its fresh pairs: the size that each states, and why they differ. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/alerts/effects.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 Test(effects, intervals_that_overlap_need_no_sentence)

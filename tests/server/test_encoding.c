@@ -2,11 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/handlers/handlers.h"
 #include "server/services/history/compare.h"
+
+#include "tests/check/check.h"
 
 typedef struct row {
     const char *text, *json;

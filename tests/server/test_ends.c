@@ -1,12 +1,10 @@
 /* The ends of a comparison, what lies between, its means; backends and machines as ends. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/history/compare.h"
 #include "server/services/history/history.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 /* Commits 1 to 9 on main, of which 2, 4 and 6 were measured, 4 on another machine class and with

@@ -9,8 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <jansson.h>
 
 #include "core/base/fs.h"
@@ -18,6 +16,7 @@
 #include "server/services/history/against_parent.h"
 #include "server/services/history/compare.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 #include "tests/support/rounds.h"

@@ -1,9 +1,8 @@
 /* Expired leases, for jobs of runners and for jobs of the server itself. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 /* A job of that kind whose lease of 60 s has expired at its n-th try; its id. */

@@ -2,13 +2,11 @@
 #include <pthread.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/alerts/environment.h"
 #include "server/services/notices.h"
 #include "server/services/queue/faults.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/server/plant.h"
 

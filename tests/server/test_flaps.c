@@ -1,7 +1,6 @@
 /* Changes that go away and come back at the same place. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 /* Runs never stop being points without a job: a kept history would not notice. */

@@ -2,14 +2,13 @@
  * Operating runners: draining, revoking, hiding a runner's results and taking that back. Two
  * databases are compared: one that hid results, and one that never had them.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/access/access.h"
 #include "server/services/ingest/ingest.h"
 #include "server/services/queue/fleet.h"
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 #define COMMITS 60

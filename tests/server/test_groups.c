@@ -1,13 +1,11 @@
 /* Groups of alerts: their figures, triage of several at once, splits and merges that stay. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/groups/groups.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 #include "tests/support/cluster_hooks.h"
 

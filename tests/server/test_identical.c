@@ -1,11 +1,10 @@
 /* Commits of identical object code get no alert and no blame. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/alerts/alerts.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/history/history.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define STEP_AT 26

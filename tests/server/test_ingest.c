@@ -1,12 +1,10 @@
 /* Runs: stored whole, once. */
 #include <pthread.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/access/access.h"
 #include "server/services/ingest/ingest.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

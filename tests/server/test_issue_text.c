@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/forge/forge.h"
 #include "server/bot/issues.h"
+
+#include "tests/check/check.h"
 
 #define LOW  "1111111111111111111111111111111111111111"
 #define HIGH "3333333333333333333333333333333333333333"

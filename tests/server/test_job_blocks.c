@@ -2,11 +2,9 @@
  * is expected to take. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 static const char *commits[PFC_JOB_MAX_COMMITS + 1];

@@ -1,11 +1,9 @@
 /* The queue: one holder a job, nothing lost, nothing twice. */
 #include <pthread.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

@@ -3,10 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/sessions/anchored.h"
+
+#include "tests/check/check.h"
 
 static const pfc_joined *find(const pfc_joined *list, size_t len, int64_t anchor)
 {

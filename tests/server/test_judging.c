@@ -1,13 +1,11 @@
 /* Alerts after detection: opening, grouping, closing, accepting, changed machines. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/changepoint/fdr.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/detect/detect.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 #define FORGET " UPDATE series_states SET generation = 0" /* no job says what changed */

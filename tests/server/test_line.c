@@ -1,9 +1,9 @@
 /* Positions along a branch, from the graph alone. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
 #include "server/services/history/history.h"
+
+#include "tests/check/check.h"
 
 #define SHA(c) c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c
 

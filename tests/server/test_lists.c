@@ -1,10 +1,9 @@
 /* Lists: pages at their limits, filters, and projects that do not see each other. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/repo/tables/repo.h"
 #include "server/services/service.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 /* One more is read than is shown: it says that there is a next page. */

@@ -1,8 +1,8 @@
 /* Items in memory, bounded: which of them go. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/lru.h"
+
+#include "tests/check/check.h"
 
 static pfc_lru lru;
 

@@ -2,11 +2,10 @@
  * their ends. */
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/alerts/alerts.h"
 #include "server/services/detect/known_changes.h"
+
+#include "tests/check/check.h"
 
 /* ---- clusters ---- */
 

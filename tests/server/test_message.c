@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <jansson.h>
 
 #include "server/notify/internal.h"
+
+#include "tests/check/check.h"
 
 static pfc_notice notice(const char *kind)
 {

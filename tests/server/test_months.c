@@ -1,11 +1,9 @@
 /* Partitions of measurements: created in advance, and repaired when they were not. */
 #include <pthread.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/ingest/ingest.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define SERVERS 4

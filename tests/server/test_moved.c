@@ -2,9 +2,6 @@
  * commit's page as in the comparison. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/detect/detect.h"
@@ -12,6 +9,7 @@
 #include "server/services/history/compare.h"
 #include "server/services/history/project_summary.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define SERIES 210

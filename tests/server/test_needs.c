@@ -1,13 +1,11 @@
 /* Which jobs a runner may take: found by their labels in the database, and compared in memory. */
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/repo/documents/labels.h"
 #include "server/services/queue/queue.h"
 #include "server/services/queue/seekers.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/support.h"
 

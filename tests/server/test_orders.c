@@ -1,9 +1,8 @@
 /* Orders and leases at their limits: what is accepted, what is refused, and whose it is. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 static pfc_code order(pfc_db *db, int64_t p, const pfc_job_spec *spec, int64_t *id, bool *created,

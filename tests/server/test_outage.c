@@ -1,11 +1,10 @@
 /* The database goes away and comes back. Stops its cluster, so every test has one of its own. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
 #include "server/services/ingest/ingest.h"
 #include "server/workers/workers.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 static pfc_cluster *cluster;

@@ -1,12 +1,10 @@
 /* The outbox: which notices are open, who gets them when, and what a delivery that failed does. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/notices.h"
 #include "server/services/service.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 #define LEASE_S 60.0

@@ -2,13 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/alerts/alerts.h"
-#include "server/services/owners/owners.h"
 #include "server/services/history/history.h"
+#include "server/services/owners/owners.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 typedef struct ground {

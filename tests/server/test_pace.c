@@ -1,9 +1,9 @@
 /* The room of the queue of runs, from the rate at which they are stored. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
 #include "server/services/ingest/queue_limit.h"
+
+#include "tests/check/check.h"
 
 static pfc_pace pace_of(double run_ns)
 {

@@ -1,13 +1,12 @@
 /* Jobs that depend on other jobs, and delayed jobs: neither can be leased before it is due. */
 #include <pthread.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <libpq-fe.h>
 
 #include "core/base/clock.h"
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 static const pfc_lease_request runner = { .runner = "r1", .machine_class = "test-cpu" };

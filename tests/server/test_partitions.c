@@ -2,14 +2,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "server/services/history/history.h"
 #include "server/services/ingest/ingest.h"
 #include "server/workers/upkeep.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define RUNS 200

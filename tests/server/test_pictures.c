@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/pictures/pictures.h"
+
+#include "tests/check/check.h"
 
 #define EVIL  "a<b>&\"'\xe2\x80\xae"
 #define RED   "fill=\"#b3261e\""

@@ -1,12 +1,11 @@
 /* Properties of the newest schema: keys by project, indexes that are used, no full scan of a large
  * table. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/buf.h"
 #include "server/repo/connection/db.h"
 
 #include "schema/schema.h"
+#include "tests/check/check.h"
 #include "tests/support/support.h"
 
 static void expect(const char *url, const char *what, const char *sql, const char *want)

@@ -1,11 +1,9 @@
 /* Many series on one chart: what is chosen, where gaps and broken results are, groups, bounds. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/plot/plot.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 /* A benchmark of a run with these parameters; no sample deviates from the value. */

@@ -1,12 +1,10 @@
 /* Plots whose points are in memory: every change of what is stored is seen. */
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/plot/plot.h"
 #include "server/services/plot/plot_priv.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 /* Packs all points of all series, as servers do once there are many. */

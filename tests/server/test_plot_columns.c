@@ -2,10 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/plot/plot_priv.h"
+
+#include "tests/check/check.h"
 
 #define POINT(at, value)                                                                           \
     {                                                                                              \

@@ -1,12 +1,10 @@
 /* The version of a branch's data: every change that alters a plot changes it, nothing else does. */
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/ingest/ingest.h"
 #include "server/services/plot/plot.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 static char *version(const fx_ground *g)

@@ -2,13 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/bot/bot.h"
 #include "server/services/history/history.h"
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define BASE    3u /* of main; 4 and 5 are newer commits of main */

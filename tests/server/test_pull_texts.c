@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/forge/forge.h"
 #include "server/bot/internal.h"
+
+#include "tests/check/check.h"
 
 #define BASE "1111111111111111111111111111111111111111"
 #define HEAD "2222222222222222222222222222222222222222"

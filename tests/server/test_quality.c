@@ -2,11 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/quality/quality.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 typedef struct ground {

@@ -3,14 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/hash.h"
 #include "server/repo/sql/jobs.h"
 #include "server/services/ingest/ingest.h"
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/server/plant.h"
 #include "tests/support/support.h"

@@ -1,11 +1,10 @@
 /* Automatic changes of an alert: narrowing its range, closing it, and its evidence. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/alerts/alerts.h"
 #include "server/services/detect/detect.h"
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 /* ---- narrowing ---- */

@@ -1,13 +1,11 @@
 /* Reads of the dashboard: lists, windows, comparisons. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/access/access.h"
 #include "server/services/history/compare.h"
 #include "server/services/history/history.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

@@ -3,13 +3,12 @@
 #include <string.h>
 #include <time.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 #include "core/http/client.h"
 #include "server/notify/notify.h"
+
+#include "tests/check/check.h"
 
 static char *dir, *secret, *url_file;
 static pfc_receivers all;

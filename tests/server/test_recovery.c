@@ -3,13 +3,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/service.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 /* A fixed alert of group 7, which was announced. */

@@ -2,12 +2,10 @@
  */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/bisect/bisect.h"
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/server/fleet.h"
 

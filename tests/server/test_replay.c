@@ -1,12 +1,10 @@
 /* Which changes a replay counts as alerts, and which triage labels it compares them with. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/alerts/alerts.h"
 #include "server/services/detect/detect.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define COMMITS 50

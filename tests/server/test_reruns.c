@@ -4,12 +4,10 @@
  */
 #include <pthread.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/queue/queue.h"
 #include "server/services/queue/reruns.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 #include "tests/support/cluster_hooks.h"
 

@@ -1,13 +1,12 @@
 /* Old months are thinned to one measurement a series and day, and nothing that is referred to goes.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
 #include "server/services/history/history.h"
 #include "server/services/ingest/ingest.h"
 #include "server/workers/workers.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define COMMITS 160

@@ -7,13 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "server/notify/notify.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 /* A bound socket that does not listen: the kernel refuses connections to its port. */

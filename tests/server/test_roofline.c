@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/ingest/ingest.h"
 #include "server/services/plot/roofline.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 /* ---- which ceilings apply ---- */

@@ -3,14 +3,12 @@
 #include <pthread.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "server/services/bot/bot.h"
 #include "server/services/queue/queue.h"
 #include "server/services/queue/schedules.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/server/plant.h"
 #include "tests/support/cluster_hooks.h"

@@ -1,14 +1,12 @@
 /* Migrations and named statements, on real PostgreSQL. */
 #include <malloc.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/process/pgbin.h"
 #include "server/repo/connection/db.h"
 
 #include "schema/schema.h"
+#include "tests/check/check.h"
 #include "tests/support/cluster_hooks.h"
 #include "tests/support/prepared.h"
 

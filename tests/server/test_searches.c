@@ -1,12 +1,10 @@
 /* Orders of searches on the runners: their ends, the series they are about, and what is refused. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/alerts/kinds.h"
 #include "server/services/bisect/bisect.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 static pfc_code start(pfc_db *db, int64_t p, const pfc_bisection_order *order, bool dry_run,

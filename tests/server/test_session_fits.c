@@ -4,10 +4,9 @@
  */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/sessions/fits.h"
+
+#include "tests/check/check.h"
 
 #define BUILDS 3u
 #define VISITS 24u

@@ -1,6 +1,4 @@
 /* Sessions and visits, stored and given back. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/access/project_delete.h"
 #include "server/services/ingest/ingest.h"
@@ -8,6 +6,7 @@
 #include "server/services/sessions/sessions.h"
 #include "server/workers/workers.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

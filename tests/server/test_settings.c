@@ -5,11 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "server/settings.h"
+
+#include "tests/check/check.h"
 
 static pfc_server_settings s;
 static pfc_err err;

@@ -2,13 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 #include "server/settings_file.h"
 
+#include "tests/check/check.h"
 #include "tests/support/guarded_text.h"
 
 static const char *const known[] = { "PERFCI_LISTEN", "PERFCI_LEASE", "PERFCI_LEASE_2", NULL };

@@ -2,14 +2,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
 #include "server/services/detect/detect.h"
+
+#include "tests/check/check.h"
 
 #define POINTS 2900
 

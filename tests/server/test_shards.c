@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 
 #include "schema/schema.h"
+#include "tests/check/check.h"
 #include "tests/support/support.h"
 
 /* A fault is a rule and a name. Statements are searched without their comments and texts. */

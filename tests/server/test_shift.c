@@ -1,13 +1,11 @@
 /* Machines that moved without a canary: one event, or the commits' alerts. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/alerts/alerts.h"
 #include "server/services/alerts/environment.h"
 #include "server/services/history/history.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define LAST    40
@@ -116,8 +114,8 @@ Test(shift, a_step_of_one_machine_is_one_event_with_its_alerts_under_it)
     cr_assert(eq(str, (char *)events.items[0].kind, "step"));
     cr_assert(eq(str, (char *)events.items[0].machine, "mover"));
     cr_assert(eq(str, (char *)events.items[0].cause, "kernel: 6.1 -> 6.5"));
-    cr_assert(ne(
-        ptr, strstr(events.items[0].reasons_json, "did not change on other machines"), NULL));
+    cr_assert(
+        ne(ptr, strstr(events.items[0].reasons_json, "did not change on other machines"), NULL));
     cr_assert(eq(str, (char *)events.items[0].first_commit, (char *)fx_sha(STEP_AT)));
     cr_assert(eq(i64, events.items[0].series, WORKS));
     cr_assert(epsilon_eq(dbl, events.items[0].loss, 0.08, 0.01));

@@ -2,11 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "server/services/alerts/group_summary.h"
+
+#include "tests/check/check.h"
 
 static void expect(const char *text, const pfc_slice_series *series, size_t len)
 {

@@ -1,11 +1,10 @@
 /* The types that schema/queries states for parameters and columns, against PostgreSQL's. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <libpq-fe.h>
 
 #include "server/repo/statements/statement.h"
 
 #include "schema/schema.h"
+#include "tests/check/check.h"
 #include "tests/support/support.h"
 
 /* Numbers of PostgreSQL's types (pg_type.dat), which never change; 0 ends a list. */

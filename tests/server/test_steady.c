@@ -1,10 +1,9 @@
 /* Series judged by their new points alone: the same results as judging their whole history. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
 #include "server/services/detect/detect.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define COMMITS 280

@@ -2,14 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/alerts/alerts.h"
 #include "server/services/history/project_summary.h"
 #include "server/services/notices.h"
 #include "server/services/suppressions/suppressions.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 static char *url;

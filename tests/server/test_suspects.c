@@ -1,12 +1,10 @@
 /* Suspects of an alert, out of what is stored about its range. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/bisect/bisect.h"
 #include "server/services/history/history.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

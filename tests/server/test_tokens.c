@@ -2,13 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "server/services/access/access.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

@@ -1,12 +1,11 @@
 /* Triage: allowed changes of an alert, their actors, and the alert that a culprit belongs to. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/alerts/alerts.h"
 #include "server/services/bisect/bisect.h"
 #include "server/services/detect/known_changes.h"
 #include "server/services/notices.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 #include "tests/support/cluster_hooks.h"
 

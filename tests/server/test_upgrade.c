@@ -10,14 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <libpq-fe.h>
 
 #include "core/base/clock.h"
 #include "server/repo/connection/db.h"
 
 #include "schema/schema.h"
+#include "tests/check/check.h"
 #include "tests/support/support.h"
 
 #define SERVERS 8

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/sessions/report.h"
+
+#include "tests/check/check.h"
 
 enum { BUILDS = 4, COMMITS = 3 }; /* base 10, then 11, 12 and 13 */
 

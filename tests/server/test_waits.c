@@ -1,11 +1,9 @@
 /* The expected start of a queued job: the rows that count, and the reason when it is unknown. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/queue/queue.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 static int64_t enqueue(const fx_ground *g, unsigned n, const char *kind, const char *labels)

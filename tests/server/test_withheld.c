@@ -2,13 +2,11 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/history/history.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/services/alerts/effects.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/history/project_summary.h"
 #include "server/services/service.h"
+
+#include "tests/check/check.h"
 
 static void expect_text(char *text, const char *expected)
 {

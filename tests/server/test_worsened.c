@@ -1,10 +1,9 @@
 /* Notices of announced groups whose worst effect grows, each once, and of none that improves. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/alerts/alerts.h"
 #include "server/services/service.h"
 
+#include "tests/check/check.h"
 #include "tests/server/plant.h"
 
 /* An alert of group 7 at commit n, with that change. */

@@ -1,9 +1,8 @@
 /* Alerts in the order of their worth. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "server/services/service.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 
 #define STEP_AT 25

@@ -1,13 +1,11 @@
 /* Runs stored in groups: whole, once, and none taken down by its neighbour. */
 #include <pthread.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "server/services/ingest/ingest.h"
 #include "server/services/ingest/queue_limit.h"
 
+#include "tests/check/check.h"
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

@@ -3,7 +3,7 @@
  *
  * Criterion starts its own program again for each test and maps memory at fixed places, which fails
  * under qemu-user. Linked into a test program, these functions take the place of the library's;
- * what the assertions compute and format stays Criterion's.
+ * what the assertions compute and format is of tests/check.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 enum { STATUS_FAILED = 101, STATUS_SKIPPED = 102 };
 
@@ -60,26 +59,6 @@ void criterion_internal_test_teardown(void)
     call(now->data->fini);
     if (suite && suite->data)
         call(suite->data->fini);
-}
-
-static void print_node(const struct cri_assert_node *node, int depth)
-{
-    if (node->message)
-        fprintf(stderr, "%*s%s\n", 4 * depth, "", node->message);
-    if (node->repr)
-        fprintf(stderr, "%*s%s\n", 4 * depth, "", node->repr);
-    for (size_t i = 0; i < CRI_ASSERT_MAX_PARAMS; i++)
-        if (node->params[i].data && node->params[i].type == CRI_ASSERT_RT_STR)
-            fprintf(stderr, "%*s%s: %s\n", 4 * depth + 4, "", node->params[i].name,
-                    (const char *)node->params[i].data);
-    for (size_t i = 0; i < node->nchild; i++)
-        print_node(&node->children[i], depth + 1);
-}
-
-void cri_assert_node_send(const char *file, size_t line, struct cri_assert_node *node)
-{
-    fprintf(stderr, "%s:%zu: assertion failed\n", file, line);
-    print_node(node, 1);
 }
 
 void criterion_send_assert(struct criterion_assert_stats *stats)

@@ -4,11 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/bisect/remaining.h"
 
+#include "tests/check/check.h"
 #include "tests/core/analysis/session.h"
 
 static history h;

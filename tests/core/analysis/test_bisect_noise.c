@@ -4,9 +4,7 @@
  */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
+#include "tests/check/check.h"
 #include "tests/core/analysis/session.h"
 #include "tests/support/rounds.h"
 

@@ -4,11 +4,10 @@
  */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/bisect/confirm.h"
+
+#include "tests/check/check.h"
 
 /* Runs to the end on values of `noise`, builds differing by `layout`, the named one `step` worse.
  */

@@ -2,11 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/blocks/design.h"
+
+#include "tests/check/check.h"
 
 #define MOST 4000
 

@@ -4,12 +4,11 @@
  */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/bisect/driver.h"
 #include "core/bisect/plan.h"
 #include "core/bisect/report_json.h"
+
+#include "tests/check/check.h"
 
 enum { COMMITS = 33, CULPRIT = 21 };
 

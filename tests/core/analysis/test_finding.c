@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/bisect/finding.h"
 #include "core/bisect/remaining.h"
 
+#include "tests/check/check.h"
 #include "tests/core/analysis/session.h"
 #include "tests/support/rounds.h"
 

@@ -2,12 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/bisect/model/margin.h"
 #include "core/bisect/plan.h"
 #include "core/bisect/remaining.h"
+
+#include "tests/check/check.h"
 
 static pfc_bisect_plan *plan_of(pfc_bisect_opts opts)
 {

@@ -2,13 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/bisect/pairing.h"
 #include "core/stats/stats.h"
 #include "core/suspects/machine_shift.h"
+
+#include "tests/check/check.h"
 
 /* ---- pairs ---- */
 

@@ -2,11 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/bisect/plan.h"
 #include "core/stats/stats.h"
+
+#include "tests/check/check.h"
 
 static pfc_bisect_plan *plan_of(pfc_bisect_opts opts)
 {

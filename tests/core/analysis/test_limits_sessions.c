@@ -2,13 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/bisect/confirm.h"
 #include "core/blocks/design_priv.h"
 #include "core/queue/wait.h"
+
+#include "tests/check/check.h"
 
 /* ---- confirmation ---- */
 

@@ -3,12 +3,11 @@
  */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/bisect/bisect.h"
 #include "core/bisect/pairing.h"
+
+#include "tests/check/check.h"
 
 #define COMMITS 24
 #define STEP    0.01

@@ -5,11 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/bisect/model/fit.h"
+
+#include "tests/check/check.h"
 
 #define NODES  4
 #define GRID   7

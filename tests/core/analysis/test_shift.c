@@ -1,11 +1,10 @@
 /* A commit or the machine: made histories of which the answer is known. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/suspects/machine_shift.h"
+
+#include "tests/check/check.h"
 
 #define KERNELS  12
 #define MACHINES 2

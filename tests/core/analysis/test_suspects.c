@@ -2,10 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/suspects/suspects.h"
+
+#include "tests/check/check.h"
 
 static const char *const gemm_paths[] = { "kernels/gemm_f32/avx2.c", "docs/notes.md" };
 static const char *const norm_paths[] = { "kernels/norm_f32/avx2.c" };

@@ -3,12 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/queue/wait.h"
 #include "core/stats/stats.h"
+
+#include "tests/check/check.h"
 
 enum { MANY = 2500 }; /* so many of one kind that its factor is 1 within a hundredth */
 

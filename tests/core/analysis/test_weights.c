@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/suspects/evidence.h"
+
+#include "tests/check/check.h"
 
 #define PATHS_MAX 8
 

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/address.h"
 #include "core/base/buf.h"
+
+#include "tests/check/check.h"
 
 static pfc_address parsed(const char *text)
 {

@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
+
+#include "tests/check/check.h"
 
 Test(buf, appends_and_terminates)
 {

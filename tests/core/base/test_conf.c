@@ -3,11 +3,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/config/conf.h"
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 static pfc_code parse(const char *text, pfc_conf *conf, pfc_err *err)
 {

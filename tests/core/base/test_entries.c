@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/base/config/entries.h"
+
+#include "tests/check/check.h"
 
 static const char *const words[] = { "a", "bb", NULL };
 static const pfc_entry_rules rules = { .what = "thing", .words = words, .max = 3 };

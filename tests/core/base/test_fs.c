@@ -9,10 +9,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 static char *dir;
 

@@ -7,15 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/config/conf.h"
 #include "core/base/config/yaml.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
+
+#include "tests/check/check.h"
 
 /* n times `c`, then `end`; caller frees. */
 static char *repeated(char c, size_t n, const char *end)

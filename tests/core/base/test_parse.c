@@ -1,10 +1,10 @@
 /* Strict parsing. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/address.h"
 #include "core/base/clock.h"
 #include "core/base/parse.h"
+
+#include "tests/check/check.h"
 
 Test(parse, whole_numbers_take_the_whole_string_and_the_range)
 {

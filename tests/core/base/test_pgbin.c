@@ -4,11 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/process/pgbin.h"
+
+#include "tests/check/check.h"
 
 static char folder[] = "/tmp/pfc-pgbin-XXXXXX";
 

@@ -6,13 +6,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 #include "core/base/process/proc.h"
+
+#include "tests/check/check.h"
 
 static pfc_proc_result run_shell(const char *script, pfc_proc_opts opts)
 {

@@ -2,12 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/rng.h"
+
+#include "tests/check/check.h"
 
 Test(rng, a_seed_fixes_the_sequence)
 {

@@ -1,8 +1,8 @@
 /* Texts found in a list. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/text_index.h"
+
+#include "tests/check/check.h"
 
 Test(text_index, finds_each_text_of_a_list_and_no_other)
 {

@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/comment/comment.h"
+
+#include "tests/check/check.h"
 
 #define SIDES "\"a\":{\"name\":\"x\"},\"b\":{\"name\":\"y\"}"
 #define ROW(verdict)                                                                               \

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/delta/delta.h"
 #include "core/base/base.h"
+
+#include "tests/check/check.h"
 
 static pfc_profile before, after;
 static pfc_delta *d;

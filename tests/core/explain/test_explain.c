@@ -3,13 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/base.h"
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 
+#include "tests/check/check.h"
 #include "tests/core/explain/explain_case.h"
 
 #define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/profile/profile.h"
 #include "core/base/base.h"
+
+#include "tests/check/check.h"
 
 static pfc_profile p;
 static pfc_err err;

@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/report/report.h"
 #include "core/base/base.h"
 
+#include "tests/check/check.h"
 #include "tests/core/explain/explain_case.h"
 
 #define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/markup.h"
 #include "core/findings/findings.h"
+
+#include "tests/check/check.h"
 
 #define HOSTILE "a<b>&\"'](x){0}\x01\xc3\x28\xe2\x80\xae]]>"
 

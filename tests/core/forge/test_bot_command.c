@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/forge/webhook.h"
+
+#include "tests/check/check.h"
 
 static pfc_err err;
 

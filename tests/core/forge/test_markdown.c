@@ -1,10 +1,9 @@
 /* Text from outside in Markdown: what it may not become. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/forge/forge.h"
+
+#include "tests/check/check.h"
 
 static void check(void (*write)(pfc_buf *out, const char *text), const char *text,
                   const char *expected)

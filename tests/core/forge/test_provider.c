@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/forge/provider.h"
+
+#include "tests/check/check.h"
 
 Test(provider, forges_have_names)
 {

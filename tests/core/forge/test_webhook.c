@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/forge/webhook.h"
+
+#include "tests/check/check.h"
 
 static pfc_err err;
 

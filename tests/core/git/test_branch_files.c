@@ -1,12 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/git/branch_files.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 
 #define REF "refs/heads/data"

@@ -3,13 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/git/repo.h"
 #include "core/git/tags.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 
 static fixture f;

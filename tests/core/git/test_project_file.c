@@ -2,12 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/git/project_file.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 
 static fixture f;

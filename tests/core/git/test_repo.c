@@ -4,13 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/process/proc.h"
 #include "core/git/repo.h"
 
+#include "tests/check/check.h"
 #include "tests/core/git/fixture.h"
 
 static fixture f;

@@ -1,10 +1,9 @@
 /* Which tags a commit is sent with: no repository is needed. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/git/tags.h"
+
+#include "tests/check/check.h"
 
 enum { TAGS = 21 };
 

@@ -4,11 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/http/client.h"
 
+#include "tests/check/check.h"
 #include "tests/core/http/stand_in.h"
 
 typedef struct script {

@@ -7,11 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/http/mail.h"
+
+#include "tests/check/check.h"
 
 #define LINE_MAX_BYTES 2000
 

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/http/client.h"
 
+#include "tests/check/check.h"
 #include "tests/core/http/stand_in.h"
 
 #define OURS "{\"error\":{\"message\":\"no\",\"field\":\"a.b\"}}"

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
+#include "tests/check/check.h"
 #include "tests/core/import/cases.h"
 #include "tests/support/guarded_text.h"
 

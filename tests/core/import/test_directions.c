@@ -4,10 +4,9 @@
  */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/import/reader/reader.h"
+
+#include "tests/check/check.h"
 
 enum { LOWER = -1, ASK = 0, HIGHER = 1 };
 

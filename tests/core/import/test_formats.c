@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/import/import.h"
+
+#include "tests/check/check.h"
 
 #define LOWER  false
 #define HIGHER true

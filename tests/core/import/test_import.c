@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/import/import.h"
+
+#include "tests/check/check.h"
 
 /* Most of these are about numbers, not about directions: test_missing_directions.c has those. */
 static const pfc_import_opts any = { .any_direction = true };

@@ -4,11 +4,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/import/reader/reader.h"
+
+#include "tests/check/check.h"
 
 static const pfc_import_opts any = { .any_direction = true };
 

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/import/reader/reader.h"
+
+#include "tests/check/check.h"
 
 enum { LOWER = -1, ASK = 0, HIGHER = 1 };
 

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/import/import.h"
+
+#include "tests/check/check.h"
 
 static pfc_import_result read_all(const char *text, const pfc_import_opts *opts)
 {

@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/import/csv/csv_plan.h"
 #include "core/import/reader/reader.h"
 
+#include "tests/check/check.h"
 #include "tests/support/guarded_text.h"
 
 static guard page;

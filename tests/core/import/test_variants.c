@@ -5,10 +5,9 @@
  */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/import/import.h"
+
+#include "tests/check/check.h"
 
 enum { MAX_ROWS = 5 };
 

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/library/perfci.h"
+
+#include "tests/check/check.h"
 
 /* The layout of ABI 1 on 64-bit systems: a change here breaks programs that are compiled. */
 #define AT(type, member, offset)                                                                   \

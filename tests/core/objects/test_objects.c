@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/objects/objects.h"
+
+#include "tests/check/check.h"
 
 /* Appends "object<file@dir;" for each call. */
 static void note(void *arg, const char *object, const char *file, const char *dir)

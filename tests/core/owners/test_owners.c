@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/owners/owners.h"
+
+#include "tests/check/check.h"
 
 static pfc_owners *parse(const char *text, pfc_owners_syntax syntax)
 {

@@ -1,11 +1,10 @@
 /* Cron expressions: what is read, what is refused, and when they fire. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/parse.h"
 #include "core/schedule/schedule.h"
+
+#include "tests/check/check.h"
 
 static pfc_zone *utc, *berlin;
 

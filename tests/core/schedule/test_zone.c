@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/schedule/schedule.h"
+
+#include "tests/check/check.h"
 
 static void expect_no_zone(const char *name, const char *dir, pfc_code code, const char *part)
 {

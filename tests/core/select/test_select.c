@@ -1,10 +1,9 @@
 /* Expressions that select series. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/select/select.h"
+
+#include "tests/check/check.h"
 
 /* A gemm of bf16, with k = 4096. */
 static const char *value_of(void *item, const char *name)

@@ -8,10 +8,9 @@
 
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/stats/stats.h"
+
+#include "tests/check/check.h"
 
 /** Equal, or both the same infinity, or nearly equal relative to `slack`. */
 static inline bool near_to(double x, double y, double slack)

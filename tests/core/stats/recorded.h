@@ -10,8 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/check/check.h"
 
 #define RECORDED_MOST 48
 

@@ -5,11 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
+
+#include "tests/check/check.h"
 
 #define SERIES_MAX 1200
 

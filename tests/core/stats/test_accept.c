@@ -2,12 +2,11 @@
  */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
+
+#include "tests/check/check.h"
 
 #define BEFORE 30
 #define LEVEL  25

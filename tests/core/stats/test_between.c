@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <jansson.h>
 
 #include "core/base/parse.h"
 #include "core/stats/between_runs.h"
 #include "core/stats/comparison_family.h"
+
+#include "tests/check/check.h"
 
 #define KERNELS      6
 #define GROUPS       35

@@ -3,12 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/blocks/blocks.h"
 #include "core/blocks/pair_rounds.h"
+
+#include "tests/check/check.h"
 #include "tests/support/rounds.h"
 
 #define MOST 4000

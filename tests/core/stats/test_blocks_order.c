@@ -2,11 +2,10 @@
  * step soon. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/blocks/order_test.h"
+
+#include "tests/check/check.h"
 #include "tests/support/rounds.h"
 
 #define BUILDS 8

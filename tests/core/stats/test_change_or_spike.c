@@ -1,12 +1,11 @@
 /* The newest points off their level: a change or a spike, by what the series did before. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
+
+#include "tests/check/check.h"
 
 #define N 100
 

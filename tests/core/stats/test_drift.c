@@ -1,11 +1,10 @@
 /* Slow drift: found where it is, with steps taken out, and seldom where there is none. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/changepoint/drift.h"
+
+#include "tests/check/check.h"
 
 #define N 70
 

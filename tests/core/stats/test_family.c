@@ -1,11 +1,10 @@
 /* The rows of one comparison judged together. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/stats/comparison_family.h"
+
+#include "tests/check/check.h"
 
 #define ROWS    210
 #define REPEATS 12

@@ -2,9 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/blocks/pair_rounds.h"
 #include "core/changepoint/drift.h"
 #include "core/changepoint/fdr.h"
@@ -12,6 +9,8 @@
 #include "core/stats/comparison_family.h"
 #include "core/stats/dist.h"
 #include "core/stats/sequential.h"
+
+#include "tests/check/check.h"
 
 /* ---- options and sizes ---- */
 

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/changepoint/online/online.h"
 #include "core/changepoint/segment/fit.h"
+
+#include "tests/check/check.h"
 
 #define MOST 400
 

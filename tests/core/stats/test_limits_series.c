@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/changepoint/drift.h"
 #include "core/changepoint/online/online.h"
 #include "core/stats/dist.h"
+
+#include "tests/check/check.h"
 
 #define N 64
 

@@ -2,10 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/changepoint/online/online.h"
+
+#include "tests/check/check.h"
 
 static pfc_online plain(void)
 {

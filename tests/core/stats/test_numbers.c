@@ -5,13 +5,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/stats/dist.h"
 #include "core/stats/ranktest.h"
 #include "core/stats/stats.h"
+
+#include "tests/check/check.h"
 
 static void check_near(double x, double want, double slack, const char *what)
 {

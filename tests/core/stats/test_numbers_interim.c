@@ -2,14 +2,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/changepoint/drift.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
 #include "core/stats/sequential.h"
+
+#include "tests/check/check.h"
 
 static void check_near(double x, double want, double slack, const char *what)
 {

@@ -2,11 +2,10 @@
  * shift. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/blocks/pair_order_test.h"
+
+#include "tests/check/check.h"
 #include "tests/support/rounds.h"
 
 #define ROUNDS 24

@@ -5,9 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/changepoint/drift.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/fourier.h"
@@ -17,6 +14,7 @@
 #include "core/stats/ranktest.h"
 #include "core/stats/stats.h"
 
+#include "tests/check/check.h"
 #include "tests/core/stats/published.h"
 
 /* ---- summaries ---- */

@@ -1,11 +1,10 @@
 /* Mann-Whitney, signed rank and the Hodges-Lehmann shift against tables and arithmetic. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/stats/ranktest.h"
 #include "core/stats/stats.h"
+
+#include "tests/check/check.h"
 
 static double p_of(const double *a, size_t na, const double *b, size_t nb)
 {

@@ -2,12 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/changepoint/fourier.h"
 #include "core/changepoint/segment/segment.h"
+
+#include "tests/check/check.h"
 
 static size_t segment(const int32_t *q, size_t n, double penalty, const pfc_states *states,
                       uint32_t *starts, uint8_t *upper, double *cost)

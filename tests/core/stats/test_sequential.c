@@ -1,10 +1,9 @@
 /* Verdicts that may be asked for after every value: never wrong more often than promised. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/stats/sequential.h"
+
+#include "tests/check/check.h"
 #include "tests/support/rounds.h"
 
 typedef double (*noise)(pfc_rng *rng);

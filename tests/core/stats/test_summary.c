@@ -2,13 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/changepoint/fdr.h"
 #include "core/stats/dist.h"
 #include "core/stats/sort.h"
 #include "core/stats/stats.h"
+
+#include "tests/check/check.h"
 
 Test(summary, median_of_odd_and_even_counts)
 {

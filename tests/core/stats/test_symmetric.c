@@ -1,10 +1,9 @@
 /* Bets on signs: never wrong more often than promised, and worth their price. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/stats/sequential.h"
+
+#include "tests/check/check.h"
 
 #define MOST 120
 

@@ -1,10 +1,9 @@
 /* Three answers: different, same, not known yet. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/stats/stats.h"
+
+#include "tests/check/check.h"
 
 static pfc_compare_result compare(const double *a, const double *b, size_t n,
                                   const pfc_compare_opts *opts)

@@ -2,12 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/trace/export/export.h"
 
+#include "tests/check/check.h"
 #include "tests/core/trace/trace_case.h"
 
 static pfc_err err;

@@ -2,14 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/rng.h"
 #include "core/trace/check/check.h"
 #include "core/trace/export/export.h"
 
+#include "tests/check/check.h"
 #include "tests/core/trace/trace_case.h"
 
 /* The records exported; caller frees. */

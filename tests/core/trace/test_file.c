@@ -6,13 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/fs.h"
 #include "core/base/rng.h"
 #include "core/trace/layout.h"
 
+#include "tests/check/check.h"
 #include "tests/core/trace/trace_case.h"
 
 #define RECORD 32

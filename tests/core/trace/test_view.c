@@ -2,11 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/trace/view/view.h"
 
+#include "tests/check/check.h"
 #include "tests/core/trace/trace_case.h"
 
 static pfc_err err;

@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/err.h"
 #include "core/wire/benchmark_filter.h"
+
+#include "tests/check/check.h"
 
 static pfc_run *some_run(void)
 {

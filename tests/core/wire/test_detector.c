@@ -1,10 +1,9 @@
 /* A project's detector settings: which rules hold for a series, and which documents are refused. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/wire/detector.h"
+
+#include "tests/check/check.h"
 
 static pfc_code read_text(const char *text, pfc_detector *out, pfc_err *err)
 {

@@ -1,10 +1,9 @@
 /* In what fingerprints differ, and that other words for the same are no difference. */
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/wire/fingerprint.h"
+
+#include "tests/check/check.h"
 
 /* The fingerprint of a command's run as an earlier version wrote it, and as it is written now. */
 static const char brief[] =

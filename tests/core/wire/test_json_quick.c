@@ -2,11 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "core/wire/wire_priv.h"
+
+#include "tests/check/check.h"
 
 static const pfc_json_limits all = { SIZE_MAX, SIZE_MAX };
 

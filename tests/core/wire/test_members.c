@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/wire/session.h"
 #include "core/wire/wire.h"
 
+#include "tests/check/check.h"
 #include "tests/support/guarded_text.h"
 
 typedef struct member {

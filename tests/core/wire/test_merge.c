@@ -3,14 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/wire/benchmark_filter.h"
 #include "core/wire/detector.h"
 #include "core/wire/session.h"
 #include "core/wire/wire.h"
+
+#include "tests/check/check.h"
 
 /* ---- merging ---- */
 

@@ -1,8 +1,8 @@
 /* Rerun rules between runner and service. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/wire/rerun_json.h"
+
+#include "tests/check/check.h"
 
 static pfc_code read_text(const char *text, pfc_rerun_rules *out, pfc_err *err)
 {

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/wire/wire.h"
+
+#include "tests/check/check.h"
 
 #define HEAD                                                                                       \
     "\"schema\":\"perfci.run/1\",\"id\":\"0123456789abcdef0123456789abcdef\","                     \

@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/wire/wire.h"
+
+#include "tests/check/check.h"
 
 #define ID     "0123456789abcdef0123456789abcdef"
 #define ANCHOR "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"

@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/wire/wire.h"
+
+#include "tests/check/check.h"
 
 Test(tag_name, every_word_of_a_preview_makes_it_none_in_any_case_and_place)
 {

@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/check/check.h"
 
 void small_init(small *s, pfc_accel_dtype dtype)
 {

@@ -1,11 +1,11 @@
 /* Fidelity L0: never above what the engine takes, whatever the problem, chip and type. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
 #include "kernels/accel/analytic/ceiling.h"
 #include "kernels/accel/analytic/pairs.h"
 #include "kernels/accel/ops/ops.h"
+
+#include "tests/check/check.h"
 
 #define CASES 300
 

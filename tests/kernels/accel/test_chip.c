@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "kernels/accel/device/device.h"
+
+#include "tests/check/check.h"
 
 /* pfc-edge with one line replaced, added (from "") or removed (to ""). */
 static pfc_code parse_changed(const char *from, const char *to, pfc_accel_chip *chip, pfc_err *err)

@@ -5,12 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/buf.h"
 #include "core/base/hash.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/accel/chips.h"
 
 static pfc_accel_chip chip;

@@ -4,9 +4,7 @@
  */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
+#include "tests/check/check.h"
 #include "tests/kernels/accel/small.h"
 
 static small s;

@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/device/parts.h"
+
+#include "tests/check/check.h"
 
 static pfc_accel_chip chip;
 static pfc_accel_cmd cmds[8];

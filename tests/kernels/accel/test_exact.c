@@ -6,9 +6,7 @@
  */
 #include <stdio.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
+#include "tests/check/check.h"
 #include "tests/kernels/accel/small.h"
 
 static small s;

@@ -9,10 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/ops/ops.h"
+
+#include "tests/check/check.h"
 
 typedef struct golden {
     const char *chip;

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "kernels/accel/device/parts.h"
+
+#include "tests/check/check.h"
 
 #define CHIPS    400
 #define REQUESTS 250

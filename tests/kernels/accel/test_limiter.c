@@ -1,9 +1,8 @@
 /* The limiter of a run, and the laws between its counters; small.h defines the chip. */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #include "kernels/accel/device/whatif.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/accel/small.h"
 
 static small s;

@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/driver/memory.h"
 #include "kernels/accel/ops/ops.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/accel/small.h"
 
 static pfc_err err;

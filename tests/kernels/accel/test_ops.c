@@ -6,10 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/ops/ops.h"
+
+#include "tests/check/check.h"
 
 static bool timing_only; /* of the cases opened from now on */
 

@@ -2,11 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/compiler/ir.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/accel/small.h"
 
 static pfc_err err;

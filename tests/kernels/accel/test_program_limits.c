@@ -1,9 +1,7 @@
 /* Programs that the chip accepts: each bound at its last valid and its first invalid value. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
+#include "tests/check/check.h"
 #include "tests/kernels/accel/small.h"
 
 static small s;

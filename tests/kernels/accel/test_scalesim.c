@@ -2,10 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/ops/ops.h"
+
+#include "tests/check/check.h"
 
 static pfc_accel_result run(const char *mode, unsigned rows, unsigned cols, unsigned m, unsigned n,
                             unsigned k)

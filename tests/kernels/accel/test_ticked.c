@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/reference/compare.h"
+
+#include "tests/check/check.h"
 
 #define CASES 300
 

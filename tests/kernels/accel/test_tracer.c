@@ -4,11 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/trace/trace.h"
 #include "kernels/accel/ops/ops.h"
+
+#include "tests/check/check.h"
 
 #define UNITS 80
 #define EVERY 500

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
+
+#include "tests/check/check.h"
 
 #define WORK_ALIGN 64
 

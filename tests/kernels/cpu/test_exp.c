@@ -1,11 +1,10 @@
 /* The vector exponential against libm's double one, and softmax where exponentials are awkward. */
 #include <math.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/softmax_f32/softmax_f32.h"
+
+#include "tests/check/check.h"
 
 typedef void (*exp_fn)(size_t len, const float *x, float *y);
 typedef void (*softmax_fn)(size_t rows, size_t cols, const float *x, float *y);
@@ -18,6 +17,7 @@ static const struct {
 } variants[] = {
 #define PFC_VARIANT(op, isa, needs) { #isa, needs, pfc_##op##_exp_##isa, pfc_##op##_##isa },
 #include "kernels/cpu/softmax_f32/variants.def"
+
 #undef PFC_VARIANT
 };
 

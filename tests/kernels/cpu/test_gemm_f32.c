@@ -3,11 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/gemm_f32/gemm_f32.h"
+
+#include "tests/check/check.h"
 
 typedef void (*gemm_fn)(size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
                         const float *b, size_t ldb, float beta, float *c, size_t ldc, float *work);
@@ -19,6 +18,7 @@ static const struct {
 } variants[] = {
 #define PFC_VARIANT(op, isa, needs) { #isa, needs, pfc_##op##_##isa },
 #include "kernels/cpu/gemm_f32/variants.def"
+
 #undef PFC_VARIANT
 };
 

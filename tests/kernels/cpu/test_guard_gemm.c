@@ -10,12 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/gemm_f32/gemm_f32.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/cpu/emulated/emulated.h"
 #include "tests/kernels/cpu/guarded.h"
 
@@ -31,6 +29,7 @@ static const struct {
 } variants[] = {
 #define PFC_VARIANT(op, isa, needs) { #isa, needs, pfc_##op##_##isa },
 #include "kernels/cpu/gemm_f32/variants.def"
+
 #undef PFC_VARIANT
 #if defined(__x86_64__)
     { "avx512 emulated", PFC_CPU_ANY, pfc_gemm_f32_emulated },

@@ -11,15 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/cpu/attention_f32/attention_f32.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/layernorm_f32/layernorm_f32.h"
 #include "kernels/cpu/rmsnorm_f32/rmsnorm_f32.h"
 #include "kernels/cpu/softmax_f32/softmax_f32.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/cpu/emulated/emulated.h"
 #include "tests/kernels/cpu/guarded.h"
 
@@ -69,6 +67,7 @@ static const layernorm_fn layernorms[] = {
 static const attention_fn attentions[] = {
 #define PFC_VARIANT(op, isa, needs) pfc_attention_f32_##isa,
 #include "kernels/cpu/attention_f32/variants.def"
+
 #undef PFC_VARIANT
 #if defined(__x86_64__)
     pfc_attention_f32_emulated,

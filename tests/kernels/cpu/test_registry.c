@@ -1,10 +1,9 @@
 /* The table of operations: what it lists, what it refuses, and that a verification can fail. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/cpu/op.h"
+
+#include "tests/check/check.h"
 
 static const pfc_kernel_op *gemm(void)
 {

@@ -3,10 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/cpu/kernel.h"
+
+#include "tests/check/check.h"
 
 /* Verifies one problem with every variant this machine can run; says which it cannot. */
 static void check_all(const char *name, const pfc_kernel_arg *args, size_t len)

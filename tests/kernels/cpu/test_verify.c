@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/cpu/op.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/cpu/guarded.h"
 
 #define U 0x1p-24

@@ -9,12 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "server/services/access/access.h"
+
+#include "tests/check/check.h"
 
 /* ---- a little server ---- */
 

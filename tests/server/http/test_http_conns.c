@@ -8,12 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/log.h"
 
+#include "tests/check/check.h"
 #include "tests/server/http/live.h"
 
 Test(conns, a_request_that_is_not_complete_in_time_is_ended)

@@ -8,14 +8,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "server/http/internal.h"
 #include "server/services/access/access.h"
 
+#include "tests/check/check.h"
 #include "tests/server/http/live.h"
 
 /* ---- rates ---- */

@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/http/internal.h"
 #include "server/http/kept.h"
+
+#include "tests/check/check.h"
 
 /* A JSON body of so many bytes, all of them `fill`. */
 static pfc_reply made(char fill, size_t len)

@@ -5,13 +5,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "server/http/internal.h"
 
+#include "tests/check/check.h"
 #include "tests/server/http/live.h"
 
 Test(live, answers_with_security_headers_and_a_request_id)

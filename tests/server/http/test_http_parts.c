@@ -3,11 +3,10 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/http/internal.h"
 #include "server/services/access/access.h"
+
+#include "tests/check/check.h"
 
 static pfc_code nothing(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
 {

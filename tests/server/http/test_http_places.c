@@ -2,13 +2,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "server/services/access/access.h"
 
+#include "tests/check/check.h"
 #include "tests/server/http/live.h"
 
 #define ECHO  "GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -1,11 +1,10 @@
 /* Limits of queries, paths and tokens, sessions of browsers, and statuses, without a socket. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "server/http/internal.h"
 #include "server/services/access/access.h"
+
+#include "tests/check/check.h"
 
 /* ---- queries and paths ---- */
 

@@ -4,12 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/clock.h"
 #include "server/http/events.h"
 
+#include "tests/check/check.h"
 #include "tests/server/http/live.h"
 
 /* ---- waiting ---- */

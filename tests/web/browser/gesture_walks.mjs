@@ -178,6 +178,22 @@ async function keys_within_one_frame_all_move_the_plot({ browser, mock }) {
   });
 }
 
+async function keys_within_one_frame_all_move_the_series({ browser, mock, state }) {
+  state.long = POINTS;
+  await withPage(browser, wide, async (page) => {
+    await open(page, mock, SERIES, ".u-over");
+    const chart = page.locator(".chart");
+    await pressAtOnce(chart, ["+", "+"]);
+    await holds(page, async () => {
+      const [from, to] = await rows(page);
+      near(to - from, (POINTS - 1) / 4, 3, "rows on view");
+    });
+    await pressAtOnce(chart, ["0", "Home", "ArrowRight", "ArrowRight"]);
+    await holds(page, async () => assert.equal(await param(page, "at"), id(2)));
+    assert.equal(await param(page, "zoom"), null);
+  });
+}
+
 /* A swipe over the plot scrolls the page; it opens no series. */
 async function a_pinch_zooms_the_plot_and_a_swipe_scrolls_the_page({ browser, mock }) {
   await withTouch(browser, async (page) => {

@@ -135,6 +135,11 @@ function Chart(props: { reply: SeriesReply; whole: SeriesReply; name: string }) 
   const range = useMemo(() => parseSpan(reply, rangeText), [reply, rangeText]);
   const at = rowOfCommit(reply, q.get("at"));
   const selected = at < 0 ? null : at;
+  /* Several keys may come between two renderings: each starts from the address, which the one before it has changed. */
+  const latest = () => {
+    const [z, row] = [query.value.get("zoom"), rowOfCommit(reply, query.value.get("at"))];
+    return { zoom: z === zoomText ? zoom : parseSpan(reply, z), range: parseSpan(reply, query.value.get("range")), selected: row < 0 ? null : row };
+  };
 
   /* Rows may lie before the first or behind the last of a part: then their places in the whole series are meant. */
   const setZoom = (z: [number, number] | null) => {
@@ -145,6 +150,7 @@ function Chart(props: { reply: SeriesReply; whole: SeriesReply; name: string }) 
   const setRange = (r: [number, number] | null) => setQuery({ range: r ? spanText(reply, r[0], r[1]) : null });
   const select = (row: number | null) => setQuery({ at: row === null ? null : (reply.columns.commit[row] ?? "").slice(0, 12) }, true);
   const zoomBy = (factor: number) => {
+    const { zoom, selected } = latest();
     const [a, b] = zoom ?? [0, n - 1];
     const middle = selected !== null && selected >= a && selected <= b ? selected : (a + b) / 2;
     const half = Math.max(2, ((b - a) / 2) * factor);
@@ -152,6 +158,7 @@ function Chart(props: { reply: SeriesReply; whole: SeriesReply; name: string }) 
     setZoom(part ? [low, high] : [clamp(low, 0, n - 1), clamp(high, 0, n - 1)]);
   };
   const step = (by: number) => {
+    const { zoom, selected } = latest();
     let row = selected === null ? (by > 0 ? -1 : n) : selected;
     do row += by; while (row >= 0 && row < n && reply.columns.median[row] === null);
     if (row < 0 || row >= n) return;
@@ -162,6 +169,7 @@ function Chart(props: { reply: SeriesReply; whole: SeriesReply; name: string }) 
     }
   };
   const onKey = (e: KeyboardEvent) => {
+    const { range, selected } = latest();
     const extend = (by: number) => {
       const anchor = selected ?? n - 1;
       const [a, b] = range ?? [anchor, anchor];

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/functions/functions.h"
 #include "core/base/base.h"
+
+#include "tests/check/check.h"
 
 /* main calls dot twice from one place: 200 instructions that are dot's, not main's. */
 #define HEAD                                                                                       \

@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/flame/flame.h"
 #include "core/analysis/report/blocks.h"
 #include "core/base/base.h"
 #include "core/base/buf.h"
+
+#include "tests/check/check.h"
 
 /* As perf 6.1 printed it with -F comm,ip,sym,dso: innermost frame first. */
 static const char before[] = "bench \n"

@@ -2,11 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/path/path.h"
 #include "kernels/accel/ops/ops.h"
+
+#include "tests/check/check.h"
 
 typedef struct run {
     pfc_path path;

@@ -2,9 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
+#include "tests/check/check.h"
 #include "tests/core/analysis/path/path_case.h"
 
 #define R(ticks, type, unit, a, b)                                                                 \

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/path/path.h"
 #include "kernels/accel/ops/ops.h"
+
+#include "tests/check/check.h"
 
 /* Passes records on to a builder, but for the one of that number (from 1; 0: all are passed on). */
 typedef struct filter {

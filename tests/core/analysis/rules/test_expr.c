@@ -2,11 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/expr/expr.h"
 #include "core/base/buf.h"
+
+#include "tests/check/check.h"
 
 static const pfc_expr_place place = { "rules.yaml", 7, 12 };
 

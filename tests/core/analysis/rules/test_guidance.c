@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/guidance/guidance.h"
 
+#include "tests/check/check.h"
 #include "tests/core/analysis/rules/simulated.h"
 
 /* The model of the time is 100 + 1600 / tile cycles: 200 with tiles of 16, 150 with 32. */

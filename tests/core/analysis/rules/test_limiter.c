@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/limiter/limiter.h"
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 static const char small[] =
     "since: 2\n"

@@ -1,12 +1,10 @@
 /* The built-in rules on simulated kernels; what-if runs are the truth. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/limiter/limiter.h"
 #include "kernels/accel/driver/region.h"
 
+#include "tests/check/check.h"
 #include "tests/core/analysis/rules/simulated.h"
 
 /* Shapes of language models and some that are awkward, for small and large arrays alike. */

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/analysis/metrics/metrics.h"
 #include "core/base/fs.h"
+
+#include "tests/check/check.h"
 
 typedef struct number {
     const char *name;

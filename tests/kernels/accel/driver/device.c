@@ -1,8 +1,7 @@
 /* See device.h. */
 #include "tests/kernels/accel/driver/device.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/check/check.h"
 
 pfc_accel_chip round_chip(void)
 {

@@ -1,9 +1,7 @@
 /* Copies and launches that return at once: their times, their order, and their results. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
+#include "tests/check/check.h"
 #include "tests/kernels/accel/driver/device.h"
 
 static pfc_accel_device *dev;

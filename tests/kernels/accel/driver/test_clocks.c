@@ -3,12 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/trace/clocks.h"
 #include "core/trace/export/export.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/accel/driver/device.h"
 
 #define EPOCH 123456789

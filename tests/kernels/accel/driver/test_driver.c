@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/compiler/compiler.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/accel/driver/device.h"
 
 static pfc_accel_device *dev;

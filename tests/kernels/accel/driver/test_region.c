@@ -3,11 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/trace/check/check.h"
 
+#include "tests/check/check.h"
 #include "tests/kernels/accel/driver/device.h"
 
 static pfc_accel_case *gemm(const pfc_accel_chip *chip, int64_t size)

@@ -1,9 +1,7 @@
 /* Semaphores over queues: their times, deadlocks, and every misuse that has an error. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
+#include "tests/check/check.h"
 #include "tests/kernels/accel/driver/device.h"
 
 static pfc_accel_device *dev;

@@ -2,10 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/text/text.h"
+
+#include "tests/check/check.h"
 
 /* A head of six lines, so that the text begins in line 7. */
 #define HEAD "pca 1\ndtype bf16\narg A 8192\narg C 8192\nsram s 4096\nacc c 4096\n"

@@ -1,11 +1,10 @@
 /* The law of the two directions: a program as text assembles to the same program. */
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "core/base/rng.h"
 #include "kernels/accel/text/text.h"
+
+#include "tests/check/check.h"
 
 static void same(const pfc_accel_program *a, const pfc_accel_program *b, const char *text)
 {

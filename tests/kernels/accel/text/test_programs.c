@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/ops/ops.h"
 #include "kernels/accel/text/text.h"
+
+#include "tests/check/check.h"
 
 /* C = A B with m = n = k = 64: B stays, A comes in tiles of rows through two buffers. */
 #define TILED(tile, wait_for_space)                                                                \

@@ -2,11 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
 #include "kernels/accel/ops/ops.h"
 #include "kernels/accel/text/text.h"
+
+#include "tests/check/check.h"
 
 static pfc_err err;
 
@@ -182,8 +181,8 @@ Test(schedule, an_unfused_kernel_returns_from_text)
 
     pfc_buf_init(&text, PFC_ACCEL_TEXT_MAX_BYTES);
     cr_assert(eq(int, pfc_accel_chip_load("pfc-edge", &chip, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(int, pfc_accel_compile(&p, &chip, chip.mode, &opts, &program, &err), PFC_OK),
-              "%s", err.msg);
+    cr_assert(eq(int, pfc_accel_compile(&p, &chip, chip.mode, &opts, &program, &err), PFC_OK), "%s",
+              err.msg);
     pfc_accel_program_digest(program, digest);
     cr_assert(eq(int, pfc_accel_text_print(program, &p, &text, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(int, pfc_accel_text_parse(text.data, text.len, "u.pca", &t, &err), PFC_OK), "%s",
