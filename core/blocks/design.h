@@ -70,7 +70,7 @@ void pfc_design_drop(pfc_design *design, size_t build);
 pfc_code pfc_design_fit(const pfc_design *design, size_t series, pfc_blocks_fit *out,
                         pfc_err *err) PFC_MUSTCHECK;
 /** Seconds of measuring that are likely to decide the boundary before `build` in all series; 0: it
- * is decided, or has no predecessor. INFINITY: not within most_rounds. */
+ * is decided, has no predecessor, or was not measured. INFINITY: not within most_rounds. */
 double pfc_design_needs_s(pfc_design *design, size_t build);
 /** Seconds that were spent. */
 double pfc_design_total_s(const pfc_design *design);

@@ -455,10 +455,11 @@ Test(harness, real_clocks_have_a_resolution)
 {
     const pfc_timer wall = pfc_timer_wall();
     const pfc_timer cpu = pfc_timer_cpu();
+    const double earlier_ns = wall.now_ns(NULL);
 
     cr_assert(gt(dbl, wall.resolution_ns, 0));
     cr_assert(gt(dbl, cpu.resolution_ns, 0));
-    cr_assert(le(dbl, wall.now_ns(NULL), wall.now_ns(NULL)));
+    cr_assert(le(dbl, earlier_ns, wall.now_ns(NULL)));
 }
 
 /* Names, parameters and work of the suite's table are those of the kernels; the suite may know more

@@ -1,18 +1,20 @@
 /*
  * Assertions of the tests, with the names and arguments of <criterion/new/assert.h>.
  *
- * Criterion's own macros become so much text that a compiler needs seconds for a file of tests. Here a
- * comparison is one call, which keeps both values as text for the message of the assertion around it.
+ * Criterion's own macros become so much text that a compiler needs seconds for a file of tests, and
+ * its gt() holds for equal values, too (2.4.1). Here a comparison is one call, which keeps both
+ * values as text for the message of the assertion around it.
  *
- *   cr_assert(eq(int, got, 3));                        ends the test when it does not hold
- *   cr_expect(lt(dbl, ratio, 2.0), "round %d", k);     counts as failed and goes on
+ *   cr_assert(eq(int, got, 3));                     ends the test when it does not hold
+ *   cr_expect(lt(dbl, ratio, 2.0), "round %d", k);  counts as failed and goes on
  *
- * Comparisons: eq ne lt le gt ge (TYPE, actual, expected), epsilon_eq(TYPE, actual, expected, epsilon),
- * ieee_ulp_eq(dbl, actual, expected, ulps), zero(TYPE, actual), not(condition). TYPE: int uint long
- * chr u16 i32 u32 i64 u64 sz, flt dbl, str (NULL equals only NULL; eq and ne), ptr (eq and ne).
+ * Comparisons: eq ne lt le gt ge (TYPE, actual, expected), epsilon_eq(TYPE, actual, expected,
+ * epsilon), ieee_ulp_eq(dbl, actual, expected, ulps), zero(TYPE, actual), not(condition). TYPE: int
+ * uint long chr u16 i32 u32 i64 u64 sz, flt dbl, str (NULL equals only NULL; eq and ne), ptr (eq
+ * and ne). Both sides are evaluated once, in any order.
  *
- * Any thread may assert; an assertion that ends the test does so in the thread of the test alone, as
- * Criterion says.
+ * Any thread may assert; an assertion that ends the test does so in the thread of the test alone,
+ * as Criterion says.
  */
 #ifndef PFC_TESTS_CHECK_CHECK_H
 #define PFC_TESTS_CHECK_CHECK_H
@@ -25,7 +27,8 @@
 
 /** Forgets the values of the last comparison of this thread. */
 void pfc_check_begin(void);
-/** The message of a failed assertion: its condition, the values of the last comparison, the caller's text. */
+/** Report a failed assertion: its condition, the values of the last comparison, and the caller's
+ * text. */
 __attribute__((noreturn, format(printf, 4, 5))) void pfc_check_abort(const char *file,
                                                                      unsigned line,
                                                                      const char *condition,

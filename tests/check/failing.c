@@ -1,13 +1,9 @@
-/* Tests that fail, one by each kind of assertion; test_check.py reads what is reported about them. */
+/* Tests that fail, one by each kind of assertion; test_check.py reads the reports about them. */
 #include "tests/check/check.h"
 
-#define LONG                                                                                       \
-    "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901" \
-    "23"                                                                                           \
-    "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901" \
-    "23"                                                                                           \
-    "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901" \
-    "23"
+#define NINETY                                                                                     \
+    "012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+#define LONG NINETY NINETY NINETY NINETY
 
 Test(fails, assert_ends)
 {

@@ -32,7 +32,7 @@ class Check(unittest.TestCase):
         self.fails("expect_goes_on", "lt(dbl, 2.5, 1.5)", "got 2.5, expected < 1.5", "after an expectation")
 
     def test_texts_show_their_first_difference(self):
-        text = self.fails("text", "the first difference is at byte 283", "got NULL, expected \"\"")
+        text = self.fails("text", "the first difference is at byte 361", "got NULL, expected \"\"")
         self.assertRegex(text, r'got \.\.\."[0-9]+ab"')
         self.assertRegex(text, r'expected \.\.\."[0-9]+ac"')
 

@@ -111,7 +111,7 @@ Test(design, a_round_is_two_blocks_of_the_same_builds)
         pfc_design_free(n.design);
     }
     /* By chance one in 24 or fewer. */
-    cr_assert(gt(sz, large, 20));
+    cr_assert(ge(sz, large, 20));
     cr_assert(lt(sz, 6 * mirrored, large));
 }
 
@@ -214,7 +214,8 @@ Test(design, the_budget_ends_the_session_after_a_whole_round)
     run(&n);
     cr_assert(eq(sz, n.blocks_len, 2));
     cr_assert(eq(dbl, pfc_design_total_s(n.design), (double)n.total));
-    cr_assert(gt(dbl, pfc_design_needs_s(n.design, 5), 0.0));
+    cr_assert(gt(dbl, pfc_design_needs_s(n.design, 6), 0.0));
+    cr_assert(eq(dbl, pfc_design_needs_s(n.design, 5), 0.0)); /* not measured */
     pfc_design_free(n.design);
 }
 

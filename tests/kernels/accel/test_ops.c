@@ -211,7 +211,9 @@ Test(ops, both_units_compute_the_same_bits, .timeout = 120)
             eq(int, pfc_accel_case_new(&one, &p, &chip, chip.mode, &tensor_only, &err), PFC_OK));
         cr_assert(eq(int, pfc_accel_case_run(both, &r[0], &err), PFC_OK));
         cr_assert(eq(int, pfc_accel_case_run(one, &r[1], &err), PFC_OK));
-        cr_assert(gt(u64, r[0].counters.v[PFC_ACCEL_VECTOR_MACS], 0));
+        /* Numbers of 32 bits: the vector unit has a share in a product of one row alone. */
+        cr_assert(
+            eq(int, r[0].counters.v[PFC_ACCEL_VECTOR_MACS] > 0, i < 3 || p.dtype != PFC_ACCEL_F32));
         cr_assert(eq(u64, r[1].counters.v[PFC_ACCEL_VECTOR_MACS], 0));
         bits[0] = pfc_accel_case_arg(both, 2, &bytes);
         bits[1] = pfc_accel_case_arg(one, 2, &bytes);
