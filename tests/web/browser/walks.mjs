@@ -22,9 +22,12 @@ export async function holds(page, body) {
     }
   }
 }
-/** Keys that come before the page is rendered again. */
+/** Keys that come before the page is rendered again; "Shift+" before a name as for page.keyboard. */
 export const pressAtOnce = (locator, keys) => locator.evaluate((element, names) => {
-  for (const key of names) element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  for (const name of names) {
+    const key = name.replace(/^Shift\+/, "");
+    element.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey: key !== name, bubbles: true, cancelable: true }));
+  }
 }, keys);
 const refusals = /the server responded with a status of (401|503)/;
 

@@ -4,10 +4,13 @@
 export interface GestureActions {
   /** The chart's x at a horizontal place in the window. */
   x: (clientX: number) => number;
+  /** The chart's y at a vertical place in the window, where both axes move. Without it: sideways only. */
+  y?: (clientY: number) => number;
   /** Whether a drag pans without Shift. */
   pans: () => boolean;
-  onZoom: (at: number, factor: number) => void;
-  onPan: (by: number) => void;
+  /** `atY`, `byY`: 0 without `y`. */
+  onZoom: (at: number, factor: number, atY: number) => void;
+  onPan: (by: number, byY: number) => void;
   onAll: () => void;
   /** A drag that does not pan: from and to in the window. `done`: the pointer was released; null: the drag is off. */
   onDrag?: (span: { from: number; to: number } | null, done: boolean, e: PointerEvent) => void;
@@ -32,11 +35,13 @@ export function wheelFactor(deltaY: number, mode: number): number {
   return Math.exp(Math.max(-1, Math.min(1, pixels / 200)));
 }
 
-export function attachGestures(host: HTMLElement, act: GestureActions): () => void {
+export function attachGestures(host: Element, act: GestureActions): () => void {
   const fingers = new Map<number, PointerEvent>();
-  let begin: { x: number; left: number; pan: boolean } | null = null;
+  const y = (clientY: number) => act.y?.(clientY) ?? 0;
+  let begin: { x: number; y: number; left: number; top: number; pan: boolean } | null = null;
   let moved = 0;
   let apart = 0;
+  let grip = { x: 0, y: 0 }; /* under the middle of two fingers */
   let changed = false;
   let resting = 0;
   let pressing = 0;
@@ -48,7 +53,8 @@ export function attachGestures(host: HTMLElement, act: GestureActions): () => vo
   };
   const spread = () => {
     const [a, b] = [...fingers.values()] as [PointerEvent, PointerEvent];
-    return { middle: (a.clientX + b.clientX) / 2, apart: Math.abs(a.clientX - b.clientX) };
+    return { left: (a.clientX + b.clientX) / 2, top: (a.clientY + b.clientY) / 2,
+      apart: Math.hypot(a.clientX - b.clientX, act.y ? a.clientY - b.clientY : 0) };
   };
   const end = (e: PointerEvent) => {
     if (!fingers.delete(e.pointerId)) return;
@@ -65,15 +71,17 @@ export function attachGestures(host: HTMLElement, act: GestureActions): () => vo
     if (fingers.size === 0) rest();
   };
   const on = <K extends keyof HTMLElementEventMap>(type: K, listen: (e: HTMLElementEventMap[K]) => void, options: AddEventListenerOptions = {}) =>
-    host.addEventListener(type, listen, { ...options, signal: off.signal });
+    host.addEventListener(type, listen as EventListener, { ...options, signal: off.signal });
   on("pointerdown", (e) => {
     if (e.button !== 0 || fingers.size === 2) return;
     fingers.set(e.pointerId, e);
     host.setPointerCapture(e.pointerId);
     moved = 0;
-    begin = fingers.size === 1 ? { x: act.x(e.clientX), left: e.clientX, pan: act.pans() || e.shiftKey } : null;
+    begin = fingers.size === 1 ? { x: act.x(e.clientX), y: y(e.clientY), left: e.clientX, top: e.clientY, pan: act.pans() || e.shiftKey } : null;
     if (fingers.size < 2) return;
-    apart = spread().apart;
+    const first = spread();
+    apart = first.apart;
+    grip = { x: act.x(first.left), y: y(first.top) };
     act.onDrag?.(null, false, e);
   });
   on("pointermove", (e) => {
@@ -83,14 +91,16 @@ export function attachGestures(host: HTMLElement, act: GestureActions): () => vo
       const next = spread();
       if (apart > 8 && next.apart > 8) {
         changed = true;
-        act.onZoom(act.x(next.middle), apart / next.apart);
+        act.onZoom(act.x(next.left), apart / next.apart, y(next.top));
+        /* Where both axes move, two fingers take the chart with them: one finger scrolls the page. */
+        if (act.y) act.onPan(grip.x - act.x(next.left), grip.y - y(next.top));
       }
       apart = next.apart;
     } else if (begin) {
-      moved = Math.max(moved, Math.abs(e.clientX - begin.left));
+      moved = Math.max(moved, Math.abs(e.clientX - begin.left), act.y ? Math.abs(e.clientY - begin.top) : 0);
       if (moved <= CLICK_PX) return;
       changed ||= begin.pan;
-      if (begin.pan) act.onPan(begin.x - act.x(e.clientX));
+      if (begin.pan) act.onPan(begin.x - act.x(e.clientX), begin.y - y(e.clientY));
       else act.onDrag?.({ from: begin.left, to: e.clientX }, false, e);
     }
   });
@@ -105,7 +115,7 @@ export function attachGestures(host: HTMLElement, act: GestureActions): () => vo
     if (!e.ctrlKey && !e.metaKey) return;
     e.preventDefault();
     changed = true;
-    act.onZoom(act.x(e.clientX), wheelFactor(e.deltaY, e.deltaMode));
+    act.onZoom(act.x(e.clientX), wheelFactor(e.deltaY, e.deltaMode), y(e.clientY));
     window.clearTimeout(resting);
     resting = window.setTimeout(rest, REST_MS);
   }, { passive: false });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RooflineCeiling, RooflinePoint, RooflineReply } from "../api/roofline";
-import { ceilingName, decades, drawnCeilings, logScale, powers, rooflineOf, spread } from "./roofline";
+import { ceilingName, decades, drawnCeilings, logScale, rooflineOf, spread, wholeOf } from "./roofline";
+import { outsideOf, powers, type Part } from "./roofline_part";
 
 const FRAME = { left: 0, right: 400, top: 0, bottom: 400 };
 const ceiling = (over: Partial<RooflineCeiling>): RooflineCeiling => ({ machine_class: "m", name: "n", kind: "compute", unit: "FLOP/s", value: 1e9, dtype: "", level: "",
@@ -37,6 +38,61 @@ test("the memory's line ends where it meets the arithmetic's", () => {
   assert.ok(r && flat && slope);
   assert.equal(flat.y1, flat.y2);
   assert.ok(Math.abs(slope.x2 - r.x(4)) < 1e-6 && Math.abs(slope.y2 - r.y(4e9)) < 1e-6, "at 4 operations a byte");
+});
+
+const PART_OF = [ceiling({ value: 4e9 }), ceiling({ kind: "memory", name: "DRAM", value: 1e9 })];
+const close = (got: number | undefined, expected: number) => assert.ok(got !== undefined && Math.abs(got - expected) < 1e-6, `got ${got}, expected ${expected}`);
+
+test("everything is on view without a part; the same part gives the same picture", () => {
+  const r = reply(PART_OF, [[point(0.3, 2e8), point(1, 5e8)]]);
+  const all = wholeOf(r);
+  assert.deepEqual(all, { x: { from: -1, to: 1 }, y: { from: 8, to: 10 } }, "results of both commits, the flat ceiling and the ridge at 4");
+  const [without, whole] = [rooflineOf(r, FRAME), rooflineOf(r, FRAME, all)];
+  assert.deepEqual([without?.dots, without?.lines], [whole?.dots, whole?.lines]);
+  assert.equal(wholeOf(reply(PART_OF, [[null, point(null, 1)]])), null);
+});
+
+test("ceilings end at the frame of a part, and those outside of it are not drawn", () => {
+  const r = reply(PART_OF, [[null, point(1, 5e8)]]);
+  const lines = (part: Part) => rooflineOf(r, FRAME, part)?.lines ?? [];
+  /* the slope enters at the left, the ridge is in the middle of x */
+  const [flat, slope] = lines({ x: { from: Math.log10(2), to: Math.log10(8) }, y: { from: 9, to: 10 } });
+  assert.ok(flat && slope);
+  assert.deepEqual([flat.x1, flat.x2], [0, 400]);
+  close(flat.y1, 400 * (1 - Math.log10(4)));
+  close(slope.x1, 0);
+  close(slope.y1, 400 * (1 - Math.log10(2)));
+  close(slope.x2, 200);
+  /* through the bottom, and out at the top below the flat one */
+  const [through, none] = lines({ x: { from: -1, to: 1 }, y: { from: 8.5, to: 9 } });
+  assert.ok(through && !none, "the flat one is above");
+  assert.equal(through.index, 1);
+  close(through.x1, 100);
+  close(through.y1, 400);
+  close(through.x2, 200);
+  close(through.y2, 0);
+  assert.deepEqual(lines({ x: { from: 0.7, to: 1 }, y: { from: 8, to: 9.5 } }), [], "right of the ridge, below the flat one");
+  for (const l of lines({ x: { from: 0.3, to: 0.6 }, y: { from: 9.3, to: 9.7 } })) {
+    for (const at of [l.x1, l.x2, l.y1, l.y2, l.label.x, l.label.y]) assert.ok(at >= 0 && at <= 400, `${at} is in the frame`);
+  }
+});
+
+test("the label of a slope that begins at the right is to the left of it", () => {
+  const r = reply(PART_OF, [[null, point(1, 5e8)]]);
+  const label = (from: number) => rooflineOf(r, FRAME, { x: { from, to: from + 1 }, y: { from: 9, to: 10 } })?.lines[1]?.label;
+  assert.deepEqual([label(-0.2)?.anchor, label(-0.8)?.anchor], ["start", "end"]);
+  /* That of a line which begins at the bottom is moved up: then it is right of the line. */
+  const up = label(-0.2);
+  assert.ok(up && up.y === 396);
+  close(up.x, 80 + 4 + 14);
+});
+
+test("a dot outside of the part is not inside, and is counted", () => {
+  const r = reply(PART_OF, [[null, point(0.2, 2e8)], [null, point(1, 5e8)], [null, point(null, 1e9)], [null, point(0, 0)]]);
+  const part = { x: { from: -0.5, to: 0.5 }, y: { from: 8, to: 9 } };
+  assert.deepEqual(rooflineOf(r, FRAME, part)?.dots.map((d) => [d.index, d.inside]), [[0, false], [1, true]]);
+  assert.equal(outsideOf(r, part), 1);
+  assert.equal(outsideOf(r, { ...part, y: { from: 9, to: 10 } }), 2, "both axes count");
 });
 
 test("ceilings of a run that no result of now refers to are not drawn, nor the same one twice", () => {

@@ -1,7 +1,8 @@
 /* Places of benchmarks and ceilings on two logarithmic axes: operations a second over operations a byte. Pure. */
 import type { RooflineCeiling, RooflinePoint, RooflineReply } from "../api/roofline";
+import { isInside, placesOf, type Part, type Place } from "./roofline_part";
 
-/** A logarithmic scale from whole powers of ten onto pixels. */
+/** A logarithmic scale onto pixels. */
 export interface LogScale { (value: number): number; low: number; high: number }
 
 export function logScale(low: number, high: number, from: number, to: number): LogScale {
@@ -17,17 +18,15 @@ export function decades(values: readonly (number | null)[]): [number, number] | 
   return [10 ** low, 10 ** Math.max(Math.ceil(Math.max(...logs) + 0.05), low + 1)];
 }
 
-export function powers(low: number, high: number): number[] {
-  const out: number[] = [];
-  for (let e = Math.round(Math.log10(low)); e <= Math.round(Math.log10(high)); e++) out.push(10 ** e);
-  return out;
-}
-
 export interface Dot {
   /** Of the benchmark in the reply. */
   index: number;
   x: number;
   y: number;
+  /** In decades. */
+  place: Place;
+  /** Of the part that is on view. */
+  inside: boolean;
   /** Where the other commit's result is; null: there is none. */
   from: { x: number; y: number } | null;
 }
@@ -97,28 +96,51 @@ function lineOf(c: RooflineCeiling, flat: number, x: LogScale, y: LogScale): Omi
   return { x1: x(from), y1: y(c.value * from), x2: x(to), y2: y(c.value * to) };
 }
 
-/** Null: no benchmark has a place. */
-export function rooflineOf(reply: RooflineReply, frame: Frame): Roofline | null {
+/** Ceilings that are drawn, by their places in the reply, and for each the flat ones that may end its slope. */
+function ceilingsOf(reply: RooflineReply) {
+  const all = drawnCeilings(reply).map((index) => ({ index, c: reply.ceilings[index] as RooflineCeiling }));
+  return all.map((one) => ({ ...one, over: all.map((o) => o.c).filter((f) => f.kind === "compute" && f.machine_class === one.c.machine_class && f.backend === one.c.backend).map((f) => f.value) }));
+}
+
+/** Everything: all results, flat ceilings and ridges. Null: no benchmark has a place. */
+export function wholeOf(reply: RooflineReply): Part | null {
   const both = reply.benchmarks.flatMap((r) => [r.a, r.b]).filter(placed);
-  const ceilings = drawnCeilings(reply).map((i) => [i, reply.ceilings[i] as RooflineCeiling] as const);
-  const flats = ceilings.filter(([, c]) => c.kind === "compute");
-  const ridges = ceilings.filter(([, c]) => c.kind === "memory").flatMap(([, m]) => flats.filter(([, f]) => f.machine_class === m.machine_class && f.backend === m.backend).map(([, f]) => f.value / m.value));
+  const ceilings = ceilingsOf(reply);
+  const ridges = ceilings.filter(({ c }) => c.kind === "memory").flatMap(({ c, over }) => over.map((flat) => flat / c.value));
   const wide = decades([...both.map((p) => p.intensity), ...ridges]);
-  const high = decades([...both.map((p) => p.rate), ...flats.map(([, c]) => c.value)]);
+  const high = decades([...both.map((p) => p.rate), ...ceilings.filter(({ c }) => c.kind === "compute").map(({ c }) => c.value)]);
   if (both.length === 0 || !wide || !high) return null;
-  const x = logScale(wide[0], wide[1], frame.left, frame.right);
-  const y = logScale(high[0], high[1], frame.bottom, frame.top);
-  const lines: Line[] = [];
-  for (const [index, c] of ceilings) {
-    const over = flats.filter(([, f]) => f.machine_class === c.machine_class && f.backend === c.backend).map(([, f]) => f.value);
+  return { x: { from: Math.log10(wide[0]), to: Math.log10(wide[1]) }, y: { from: Math.log10(high[0]), to: Math.log10(high[1]) } };
+}
+
+/** Beside the line's lower end; near the right edge to the left of it, where there is room. */
+function labelOf(c: RooflineCeiling, line: Omit<Line, "index" | "label">, frame: Frame): Line["label"] {
+  if (c.kind === "compute") return { x: line.x2, y: line.y2 - 4, anchor: "end" };
+  return line.x1 < frame.left + 0.6 * (frame.right - frame.left) ? { x: line.x1 + 5, y: line.y1 + 13, anchor: "start" } : { x: line.x1 - 5, y: line.y1 + 13, anchor: "end" };
+}
+
+/** `part`: what is on view; dots outside of it have places outside of the frame. Null: no benchmark has a place. */
+export function rooflineOf(reply: RooflineReply, frame: Frame, part: Part | null = wholeOf(reply)): Roofline | null {
+  if (!part) return null;
+  const x = logScale(10 ** part.x.from, 10 ** part.x.to, frame.left, frame.right);
+  const y = logScale(10 ** part.y.from, 10 ** part.y.to, frame.bottom, frame.top);
+  const lines = ceilingsOf(reply).flatMap(({ index, c, over }): (Line & { kind: string })[] => {
     const line = lineOf(c, over.length ? Math.max(...over) : Infinity, x, y);
-    if (line) lines.push({ index, ...line, label: c.kind === "compute" ? { x: line.x2, y: line.y2 - 4, anchor: "end" } : { x: line.x1 + 5, y: line.y1 + 13, anchor: "start" } });
-  }
-  const flatLines = lines.filter((l) => l.label.anchor === "end");
-  spread(flatLines.map((l) => l.label.y), 13, frame.top + 10, frame.bottom).forEach((at, i) => { (flatLines[i] as Line).label.y = at; });
-  const slopes = lines.filter((l) => l.label.anchor === "start");
-  spread(slopes.map((l) => l.label.y), 13, frame.top + 10, frame.bottom - 4).forEach((at, i) => { (slopes[i] as Line).label.y = at; });
-  const dots = reply.benchmarks.map((r, index): Dot | null => placed(r.b)
-    ? { index, x: x(r.b.intensity), y: y(r.b.rate), from: placed(r.a) ? { x: x(r.a.intensity), y: y(r.a.rate) } : null } : null).filter((d): d is Dot => d !== null);
+    return line ? [{ index, kind: c.kind, ...line, label: labelOf(c, line, frame) }] : [];
+  });
+  const apart = (kind: string, bottom: number) => {
+    const some = lines.filter((l) => l.kind === kind);
+    spread(some.map((l) => l.label.y), 13, frame.top + 10, bottom).forEach((at, i) => { (some[i] as Line).label.y = at; });
+  };
+  apart("compute", frame.bottom);
+  apart("memory", frame.bottom - 4);
+  /* A label that was moved up is right of its line. */
+  for (const { kind, label, x1, y1, x2, y2 } of lines) if (kind === "memory" && label.anchor === "start") label.x = Math.max(label.x, x1 + 4 + ((y1 - label.y + 10) * (x2 - x1)) / (y1 - y2));
+  const places = placesOf(reply);
+  const dots = reply.benchmarks.flatMap(({ a, b }, index): Dot[] => {
+    const place = places[index];
+    if (!place || !placed(b)) return [];
+    return [{ index, x: x(b.intensity), y: y(b.rate), place, inside: isInside(place, part), from: placed(a) ? { x: x(a.intensity), y: y(a.rate) } : null }];
+  });
   return { x, y, dots, lines };
 }

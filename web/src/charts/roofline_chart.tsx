@@ -1,8 +1,11 @@
 /* The roofline as a picture: a dot a benchmark, an arrow from its place at the other commit, ceilings as lines. */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { RooflineBenchmark, RooflineCeiling, RooflinePoint, RooflineReply } from "../api/roofline";
 import { formatNumber, formatShare, formatValue, shortId } from "../base/format";
-import { ceilingName, powers, rooflineOf, type Dot, type Line, type Roofline } from "./roofline";
+import { attachGestures } from "./gestures";
+import { useLatestView } from "./latest_view";
+import { ceilingName, rooflineOf, type Dot, type Line, type Roofline } from "./roofline";
+import { broughtInto, digitsOf, isInside, logTicks, middle, pannedPart, roomy, zoomedPart, type Part } from "./roofline_part";
 import { useWidth } from "./width";
 
 const NEAR = 18; /* pixels from a dot at which the pointer is on it */
@@ -29,17 +32,17 @@ export function sayDot(reply: RooflineReply, r: RooflineBenchmark): string {
 
 function Axes(props: { r: Roofline; width: number; height: number; left: number; bottom: number }) {
   const { x, y } = props.r;
-  const xs = powers(x.low, x.high);
-  const every = Math.max(1, Math.ceil((xs.length * 46) / (props.width - props.left)));
+  const xs = logTicks(x.low, x.high);
+  const named = roomy(xs, xs.map(x), 46);
   return (
     <g class="roof-axes">
       {xs.map((v, i) => (
         <g key={v}><path d={`M${x(v)} ${y(y.low)}V${y(y.high)}`} />
-          {i % every === 0 && <text x={x(v)} y={props.bottom + 17} text-anchor="middle">{v >= 1e4 || v < 1e-3 ? v.toExponential(0) : String(v)}</text>}</g>
+          {named[i] && <text x={x(v)} y={props.bottom + 17} text-anchor="middle">{v >= 1e4 || v < 1e-3 ? v.toExponential() : String(v)}</text>}</g>
       ))}
-      {powers(y.low, y.high).map((v) => (
+      {logTicks(y.low, y.high).map((v) => (
         <g key={v}><path d={`M${x(x.low)} ${y(v)}H${x(x.high)}`} />
-          <text x={props.left - 7} y={y(v) + 4} text-anchor="end">{formatValue(v, "OP/s", 1)}</text></g>
+          <text x={props.left - 7} y={y(v) + 4} text-anchor="end">{formatValue(v, "OP/s", digitsOf(v))}</text></g>
       ))}
       <text class="roof-axis" x={(props.left + props.width) / 2} y={props.height - 4} text-anchor="middle">operations a byte</text>
     </g>
@@ -92,53 +95,119 @@ function Card(props: { reply: RooflineReply; r: RooflineBenchmark; dot: Dot; wid
   );
 }
 
-/** `bright`: the benchmark that the table points at; null: none. `onOpen`: a dot was clicked, or chosen by keys. */
-export function RooflineChart(props: { reply: RooflineReply; bright: number | null; onOpen: (benchmark: number) => void }) {
-  const { reply } = props;
+export interface RooflineChartProps {
+  reply: RooflineReply;
+  /** The page owns what is on view. */
+  part: Part;
+  all: Part;
+  onPart: (part: Part) => void;
+  /** The benchmark that the table points at; null: none. */
+  bright: number | null;
+  /** A dot was clicked, or chosen by keys. */
+  onOpen: (benchmark: number) => void;
+}
+
+export function RooflineChart(props: RooflineChartProps) {
+  const { reply, part } = props;
   const [box, width] = useWidth(900);
+  const svg = useRef<SVGSVGElement>(null);
   const height = width < 560 ? 380 : 480;
-  const left = width < 560 ? 74 : 84;
-  const bottom = height - 40;
-  const drawn = useMemo(() => rooflineOf(reply, { left, right: width - 22, top: 12, bottom }), [reply, width, left, bottom]);
+  const frame = useMemo(() => ({ left: width < 560 ? 74 : 84, right: width - 22, top: 12, bottom: height - 40 }), [width, height]);
+  const drawn = useMemo(() => rooflineOf(reply, frame, part), [reply, frame, part]);
+  const dots = drawn?.dots ?? [];
+  const order = useMemo(() => dots.map((_, i) => i).sort((i, k) => {
+    const [a, b] = [(dots[i] as Dot).place, (dots[k] as Dot).place];
+    return a.x - b.x || b.y - a.y;
+  }), [drawn]);
   const [at, setAt] = useState<number | null>(null); /* place in dots */
-  if (!drawn) return null;
-  const order = drawn.dots.map((_, i) => i).sort((i, k) => (drawn.dots[i] as Dot).x - (drawn.dots[k] as Dot).x || (drawn.dots[i] as Dot).y - (drawn.dots[k] as Dot).y);
-  const near = (e: PointerEvent | MouseEvent): number | null => {
-    const frame = (e.currentTarget as Element).getBoundingClientRect();
-    const [x, y] = [e.clientX - frame.left, e.clientY - frame.top];
+  const marked = useLatestView(at, setAt);
+  const view = useLatestView(part, props.onPart);
+
+  const near = (e: PointerEvent): number | null => {
+    const own = svg.current?.getBoundingClientRect();
+    if (!own) return null;
     let best: number | null = null;
     let least = NEAR;
-    drawn.dots.forEach((d, i) => {
-      const away = Math.hypot(d.x - x, d.y - y);
-      if (away < least) [best, least] = [i, away];
+    dots.forEach((d, i) => {
+      const away = Math.hypot(d.x - (e.clientX - own.left), d.y - (e.clientY - own.top));
+      if (d.inside && away < least) [best, least] = [i, away];
     });
     return best;
   };
-  const open = (i: number | null) => { const d = i === null ? undefined : drawn.dots[i]; if (d) props.onOpen(d.index); };
-  const onKey = (e: KeyboardEvent) => {
-    const place = at === null ? -1 : order.indexOf(at);
-    const to = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: order.length - 1 }[e.key];
-    if (to !== undefined) setAt(order[Math.max(0, Math.min(order.length - 1, to))] ?? null);
-    else if (e.key === "Enter" && at !== null) open(at);
-    else if (e.key === "Escape" && at !== null) setAt(null);
-    else return;
-    e.preventDefault();
+  const open = (i: number | null) => { const d = i === null ? undefined : dots[i]; if (d) props.onOpen(d.index); };
+  const now = useRef({ all: props.all, frame, near, open });
+  now.current = { all: props.all, frame, near, open };
+  const zoom = (factor: number) => {
+    const place = dots[marked.get() ?? -1]?.place;
+    const p = view.get();
+    view.show(zoomedPart(p, place && isInside(place, p) ? place : middle(p), factor, props.all));
   };
-  const shown = at ?? drawn.dots.findIndex((d) => d.index === props.bright);
-  const dot = drawn.dots[shown];
+  const pan = (right: number, up: number) => {
+    const { x, y } = view.get();
+    view.show(pannedPart(view.get(), ((x.to - x.from) / 8) * right, ((y.to - y.from) / 8) * up, props.all));
+  };
+  const walk = (step: (from: number) => number) => {
+    const from = marked.get();
+    const to = order[Math.max(0, Math.min(order.length - 1, step(from === null ? -1 : order.indexOf(from))))] ?? null;
+    marked.show(to);
+    const place = dots[to ?? -1]?.place;
+    if (place && !isInside(place, view.get())) view.show(broughtInto(view.get(), place, props.all));
+  };
+  const onKey = (e: KeyboardEvent) => {
+    const keys: Record<string, () => void> = {
+      "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => view.show(props.all),
+      ...(e.shiftKey ? { ArrowLeft: () => pan(-1, 0), ArrowRight: () => pan(1, 0), ArrowDown: () => pan(0, -1), ArrowUp: () => pan(0, 1) }
+        : { ArrowLeft: () => walk((i) => i - 1), ArrowRight: () => walk((i) => i + 1) }),
+      Home: () => walk(() => 0), End: () => walk(() => order.length - 1),
+      ...(marked.get() === null ? {} : { Enter: () => open(marked.get()), Escape: () => marked.show(null) }),
+    };
+    const act = keys[e.key];
+    if (!act || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    act();
+  };
+  const isDrawn = drawn !== null;
+  useEffect(() => {
+    const host = svg.current;
+    if (!host) return undefined;
+    /* Of the view that was asked for last, drawn or not. */
+    const x = (clientX: number) => {
+      const [v, f] = [view.get().x, now.current.frame];
+      return v.from + ((clientX - host.getBoundingClientRect().left - f.left) / (f.right - f.left)) * (v.to - v.from);
+    };
+    const y = (clientY: number) => {
+      const [v, f] = [view.get().y, now.current.frame];
+      return v.from + ((f.bottom - clientY + host.getBoundingClientRect().top) / (f.bottom - f.top)) * (v.to - v.from);
+    };
+    return attachGestures(host, {
+      x, y, pans: () => false, leaves: true,
+      onZoom: (right, factor, up) => view.show(zoomedPart(view.get(), { x: right, y: up }, factor, now.current.all)),
+      onPan: (right, up) => view.show(pannedPart(view.get(), right, up, now.current.all)),
+      onAll: () => view.show(now.current.all),
+      onPress: (e) => now.current.open(now.current.near(e)),
+    });
+  }, [isDrawn]);
+
+  if (!drawn) return null;
+  const shown = at ?? dots.findIndex((d) => d.index === props.bright);
+  const dot = dots[shown];
   const r = dot ? reply.benchmarks[dot.index] : undefined;
   const used = new Set(r ? [r.b.limited_by === "memory" ? r.b.memory : r.b.compute] : []);
   return (
-    <div class="roof" ref={box} tabIndex={0} role="group" aria-roledescription="chart" onKeyDown={onKey} onBlur={() => setAt(null)}
-      aria-label={`Roofline of ${drawn.dots.length} benchmarks; arrow keys move from one to the next, Enter opens its series`}>
-      <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true" focusable="false"
-        onPointerMove={(e) => setAt(near(e))} onPointerLeave={() => setAt(null)} onClick={(e) => open(near(e))}>
-        <Axes r={drawn} width={width} height={height} left={left} bottom={bottom} />
-        {drawn.lines.map((l) => <Ceiling key={l.index} line={l} ceiling={reply.ceilings[l.index] as RooflineCeiling} name={ceilingName(reply.ceilings, reply.ceilings[l.index] as RooflineCeiling)} used={used.has(l.index)} narrow={width < 520} />)}
-        {drawn.dots.map((d) => { const arrow = arrowOf(d); return arrow && <path key={`a${d.index}`} class="roof-arrow" d={arrow} />; })}
-        {drawn.dots.map((d, i) => <circle key={d.index} class={i === shown ? "roof-dot roof-bright" : "roof-dot"} cx={d.x} cy={d.y} r={i === shown ? 7 : 5} />)}
+    <div class="roof" ref={box} tabIndex={0} role="group" aria-roledescription="chart" aria-describedby="roof-keys" onKeyDown={onKey} onBlur={() => marked.show(null)}
+      aria-label={`Roofline of ${dots.length} benchmarks; arrow keys move from one to the next, Enter opens its series`}>
+      {/* No text is selected by a drag with Shift. */}
+      <svg ref={svg} width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true" focusable="false" style={{ userSelect: "none", WebkitUserSelect: "none" }}
+        onPointerMove={(e) => marked.show(e.buttons === 0 ? near(e) : null)} onPointerLeave={() => marked.show(null)}>
+        <clipPath id="roof-frame"><rect x={frame.left} y={frame.top} width={frame.right - frame.left} height={frame.bottom - frame.top} /></clipPath>
+        <Axes r={drawn} width={width} height={height} left={frame.left} bottom={frame.bottom} />
+        <g clip-path="url(#roof-frame)">
+          {drawn.lines.map((l) => <Ceiling key={l.index} line={l} ceiling={reply.ceilings[l.index] as RooflineCeiling} name={ceilingName(reply.ceilings, reply.ceilings[l.index] as RooflineCeiling)} used={used.has(l.index)} narrow={width < 520} />)}
+          {dots.map((d) => { const arrow = arrowOf(d); return arrow && <path key={`a${d.index}`} class="roof-arrow" d={arrow} />; })}
+        </g>
+        {dots.map((d, i) => d.inside && <circle key={d.index} class={i === shown ? "roof-dot roof-bright" : "roof-dot"} cx={d.x} cy={d.y} r={i === shown ? 7 : 5} />)}
       </svg>
-      {dot && r && <Card reply={reply} r={r} dot={dot} width={width} height={height} />}
+      {dot?.inside && r && <Card reply={reply} r={r} dot={dot} width={width} height={height} />}
       <p class="sr-only" role="status">{r ? sayDot(reply, r) : ""}</p>
     </div>
   );

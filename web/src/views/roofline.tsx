@@ -1,5 +1,5 @@
 /* The roofline of a project: how near each benchmark is to what its machine can do at best. */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PlotNames } from "../api/plot";
 import type { RooflineBenchmark, RooflineCeiling, RooflineReply, RooflineUnknown } from "../api/roofline";
 import type { Commit } from "../api/types";
@@ -7,13 +7,18 @@ import { useApi } from "../api/use";
 import { formatCount, formatNumber, formatShare, formatValue, plural } from "../base/format";
 import { navigate, query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
+import { wholeOf } from "../charts/roofline";
 import { RooflineChart, rateUnit, sayLimit } from "../charts/roofline_chart";
+import { fittedPart, isWhole, middle, outsideOf, partOf, spanText, zoomedPart, type Part } from "../charts/roofline_part";
 import { Expression } from "../widgets/expression";
 import { EndField } from "../widgets/end_field";
 import { Select } from "../widgets/field";
 import { Clamped, CommitLink, Page, Section, When } from "../widgets/parts";
 import { Empty, Failed, Loading } from "../widgets/state";
 import { Table } from "../widgets/table";
+
+/** Other benchmarks are shown from the start, not in a part of the axes. */
+const ALL_OF_IT = { x: null, y: null };
 
 const REASONS: Record<string, string> = {
   "no time": "none of its metrics is a time",
@@ -41,13 +46,13 @@ export function RooflineView(props: { project: string }) {
   return (
     <Page title="Roofline" lead={<>Operations a second over operations a byte, from the median of the time. Lines are the highest rates of the machine: the table names the one that limits a benchmark.</>}>
       <div class="plot-ask" role="search">
-        <Expression label="Benchmarks" value={asked.select} fields={fields} fault={fault} placeholder="gemm dtype=bf16 k>=4096" onChange={(v) => setQuery({ select: v })} />
+        <Expression label="Benchmarks" value={asked.select} fields={fields} fault={fault} placeholder="gemm dtype=bf16 k>=4096" onChange={(v) => setQuery({ select: v, ...ALL_OF_IT })} />
       </div>
       <div class="filters">
         <EndField label="Before" value={asked.a} none="nothing" commits={measured} onChange={(v) => setQuery({ a: v })} />
         <EndField label="Now" value={asked.b} none="newest results" commits={measured} onChange={(v) => setQuery({ b: v })} />
-        <Select label="Backend" value={asked.backend} options={values("backend", asked.backend)} onChange={(v) => setQuery({ backend: v })} />
-        <Select label="Machine class" value={asked.machine_class} options={values("machine_class", asked.machine_class)} onChange={(v) => setQuery({ machine_class: v })} />
+        <Select label="Backend" value={asked.backend} options={values("backend", asked.backend)} onChange={(v) => setQuery({ backend: v, ...ALL_OF_IT })} />
+        <Select label="Machine class" value={asked.machine_class} options={values("machine_class", asked.machine_class)} onChange={(v) => setQuery({ machine_class: v, ...ALL_OF_IT })} />
       </div>
       {load.state === "failed" && !fault && <Failed error={load.error} retry={load.retry} />}
       {load.state === "loading" && <Loading what="the benchmarks" />}
@@ -56,10 +61,73 @@ export function RooflineView(props: { project: string }) {
   );
 }
 
+/** The part on view, and the address with it: `x` and `y`, each LOW..HIGH. */
+function usePart(all: Part): { part: Part; faults: string[]; change: (next: Part) => void } {
+  const [x, y] = [query.value.get("x") ?? "", query.value.get("y") ?? ""];
+  const named = useMemo(() => partOf(x, y, all), [x, y, all]);
+  const [moved, setMoved] = useState<Part | null>(null); /* by a gesture: exact, and earlier than the address */
+  const part = useMemo(() => (moved ? fittedPart(moved, all) : named.part), [moved, named, all]);
+  const whole = useRef(all);
+  whole.current = all;
+  const written = useRef(`${x} ${y}`);
+  const ends = useRef(0);
+  const change = (next: Part) => {
+    setMoved(next);
+    window.clearTimeout(ends.current);
+    ends.current = window.setTimeout(() => {
+      const to = { x: spanText(next.x, whole.current.x), y: spanText(next.y, whole.current.y) };
+      written.current = `${to.x ?? ""} ${to.y ?? ""}`;
+      setQuery(to, true);
+      if (isWhole(next, whole.current)) setMoved(null); /* all follows the data */
+    }, 250);
+  };
+  /* The back button, a link or other benchmarks: the address decides again. */
+  useEffect(() => {
+    if (written.current === `${x} ${y}`) return;
+    written.current = `${x} ${y}`;
+    window.clearTimeout(ends.current);
+    setMoved(null);
+  }, [x, y]);
+  useEffect(() => () => window.clearTimeout(ends.current), []);
+  return { part, faults: moved ? [] : named.faults, change };
+}
+
+function Chart(props: { reply: RooflineReply; all: Part; bright: number | null }) {
+  const { reply, all } = props;
+  const { part, faults, change } = usePart(all);
+  const outside = outsideOf(reply, part);
+  const whole = isWhole(part, all);
+  const zoom = (factor: number) => change(zoomedPart(part, middle(part), factor, all));
+  return (
+    <>
+      <section class="chart-card" aria-label="Chart">
+        <div class="chart-tools">
+          <div class="choice" role="group" aria-label="Zoom">
+            <button type="button" aria-label="Zoom in" onClick={() => zoom(0.5)}>+</button>
+            <button type="button" aria-label="Zoom out" disabled={whole} onClick={() => zoom(2)}>{"\u2212"}</button>
+            <button type="button" disabled={whole} onClick={() => change(all)}>All</button>
+          </div>
+          <span class="timeline-span" role="status">{outside > 0 ? `${plural(outside, "benchmark is", "benchmarks are")} outside of the view` : ""}</span>
+        </div>
+        <RooflineChart reply={reply} part={part} all={all} onPart={change} bright={props.bright}
+          onOpen={(i) => { const r = reply.benchmarks[i]; if (r) navigate(href.series(r.series_id, { at: r.b.commit })); }} />
+        <ul class="legend" aria-label="Legend">
+          <li><i class="key-roof-dot" />a benchmark</li>
+          {reply.a && <li><i class="key-roof-arrow" />from its place before; not drawn where it is shorter than the dot</li>}
+          <li><i class="key-roof-compute" />arithmetic</li>
+          <li><i class="key-roof-memory" />memory</li>
+        </ul>
+        <p id="roof-keys" class="keys"><kbd>←</kbd> <kbd>→</kbd> benchmark · <kbd>Home</kbd> <kbd>End</kbd> · <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> zoom · <kbd>Shift</kbd>+arrows pan · <kbd>Enter</kbd> opens the series · <kbd>Esc</kbd> clears · <kbd>Ctrl</kbd>+wheel or pinch zooms · <kbd>Shift</kbd>+drag pans · double click: all</p>
+      </section>
+      {faults.length > 0 && <p class="said bad" role="status">The zoom of the address is not shown: {faults.join("; ")}.</p>}
+    </>
+  );
+}
+
 function Shown(props: { project: string; reply: RooflineReply }) {
   const { reply } = props;
   const [bright, setBright] = useState<number | null>(null);
-  const chart = useMemo(() => reply, [reply]);
+  const all = useMemo(() => wholeOf(reply), [reply]);
   const limited = reply.benchmarks.filter((r) => r.b.limited_by !== null);
   const byMemory = limited.filter((r) => r.b.limited_by === "memory").length;
   const unknown = reply.unknown.length + reply.left_out;
@@ -77,15 +145,7 @@ function Shown(props: { project: string; reply: RooflineReply }) {
         {reply.matched > 0 && <p>A place needs a time, and operations and bytes in the run document. <a href="/docs/reference/formats/">Formats</a> has the members.</p>}
       </Empty> : (
         <>
-          <section class="chart-card" aria-label="Chart">
-            <RooflineChart reply={chart} bright={bright} onOpen={(i) => { const r = reply.benchmarks[i]; if (r) navigate(href.series(r.series_id, { at: r.b.commit })); }} />
-            <ul class="legend" aria-label="Legend">
-              <li><i class="key-roof-dot" />a benchmark</li>
-              {reply.a && <li><i class="key-roof-arrow" />from its place before; not drawn where it is shorter than the dot</li>}
-              <li><i class="key-roof-compute" />arithmetic</li>
-              <li><i class="key-roof-memory" />memory</li>
-            </ul>
-          </section>
+          {all && <Chart reply={reply} all={all} bright={bright} />}
           <Section title="Benchmarks"><Benchmarks project={props.project} reply={reply} onBright={setBright} /></Section>
           <Section title="Ceilings"><Ceilings all={distinct(reply.ceilings)} /></Section>
         </>
