@@ -223,5 +223,6 @@ async function a_pinch_zooms_the_plot_and_a_swipe_scrolls_the_page({ browser, mo
 
 export const gestureWalks = {
   ctrl_wheel_zooms_the_series_at_the_pointer, shift_drag_pans_the_series, a_double_click_shows_the_whole_series, a_pinch_zooms_the_series,
-  the_chart_of_an_alert_zooms_in_place, wheel_drag_and_double_click_move_the_plot, keys_within_one_frame_all_move_the_plot, a_pinch_zooms_the_plot_and_a_swipe_scrolls_the_page,
+  the_chart_of_an_alert_zooms_in_place, wheel_drag_and_double_click_move_the_plot, keys_within_one_frame_all_move_the_plot,
+  keys_within_one_frame_all_move_the_series, a_pinch_zooms_the_plot_and_a_swipe_scrolls_the_page,
 };
