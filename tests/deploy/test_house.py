@@ -51,6 +51,13 @@ class House(unittest.TestCase):
                 folders.setdefault(os.path.dirname(path), []).append(path)
         self.assertEqual({folder: len(paths) for folder, paths in folders.items() if len(paths) > 25}, {})
 
+    def test_assertions_are_those_of_the_check_library(self):
+        for path in files(".c", ".h"):
+            if "/tests/" in path and "/tests/data/" not in path:
+                with open(path, encoding="utf-8") as file:
+                    self.assertNotIn("<criterion/new/assert.h>\n", re.sub(r"(?m)^ \*.*$", "", file.read()),
+                                     f"{path}: include tests/check/check.h, whose gt() does not hold for equal values")
+
     def test_package_lists_name_each_package_once(self):
         seen = {}
         for path in files(".txt"):
