@@ -32,6 +32,13 @@ static bool has_noise(const pfc_measurement *m)
            pfc_labels_get(&m->extra, "pair_gates") != NULL;
 }
 
+/* Measured in turns, but with too few launches. */
+static bool lacks_noise(const pfc_measurement *m)
+{
+    return m->status == PFC_STATUS_OK && strcmp(m->metric, "time_ns") == 0 &&
+           pfc_labels_get(&m->extra, "pair_launches") != NULL && !has_noise(m);
+}
+
 static bool gates(const pfc_measurement *m)
 {
     return pfc_streq(pfc_labels_get(&m->extra, "pair_gates"), "true");
@@ -67,6 +74,25 @@ static void print_json(FILE *out, const pfc_measurement *m)
     fprintf(out, "%s\n", text ? text : "{}");
     free(text);
     json_decref(line);
+}
+
+static void say_unknown(FILE *out, const pfc_measurement *m, bool json)
+{
+    char reason[100];
+
+    (void)snprintf(reason, sizeof(reason), "%.0f launches ended in time, expected at least %d",
+                   extra(m, "pair_launches"), PFC_NOISE_LAUNCHES);
+    fprintf(stderr, "perfci-bench: the noise of %s on %s is not known: %s\n", m->benchmark,
+            m->backend, reason);
+    if (json) {
+        json_t *line = json_pack("{s:s, s:s, s:s}", "benchmark", m->benchmark, "backend",
+                                 m->backend, "not_known", reason);
+        char *text = json_dumps(line, JSON_COMPACT);
+
+        fprintf(out, "%s\n", text ? text : "{}");
+        free(text);
+        json_decref(line);
+    }
 }
 
 static void print_row(FILE *out, int width, const pfc_measurement *m)
@@ -112,7 +138,9 @@ void pfc_bench_noise(FILE *out, const pfc_run *b, bool json)
         if (m->status == PFC_STATUS_BROKEN)
             fprintf(stderr, "perfci-bench: %s on %s is broken: %s\n", m->benchmark, m->backend,
                     m->reason);
-        if (has_noise(m) && json)
+        if (lacks_noise(m))
+            say_unknown(out, m, json);
+        else if (has_noise(m) && json)
             print_json(out, m);
         else if (has_noise(m))
             print_row(out, width, m);

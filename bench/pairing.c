@@ -11,8 +11,8 @@
 #include "core/base/fs.h"
 #include "core/base/rng.h"
 
-#define NOISE_PAIRS   40 /* of each benchmark: a spread to 11 % of itself */
-#define NOISE_SECONDS 15.0
+#define NOISE_PAIRS   40   /* of each benchmark: a spread to 11 % of itself */
+#define NOISE_SECONDS 15.0 /* of a benchmark, where the suite does not give it more */
 
 static double extra(const pfc_measurement *m, const char *name)
 {
@@ -102,6 +102,15 @@ static pfc_code program_of(const char *given, char **out, pfc_err *err)
     return code;
 }
 
+static double noise_seconds(const pfc_suite *suite)
+{
+    double seconds = NOISE_SECONDS;
+
+    for (size_t i = 0; i < suite->cases_len; i++)
+        seconds = fmax(seconds, suite->cases[i].settings.max_seconds);
+    return seconds;
+}
+
 int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
                     const pfc_backends *backends)
 {
@@ -117,7 +126,7 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
                                    .margin = args->margin,
                                    .min_launches = noise_pairs, /* "same" shall not end it */
                                    .max_pairs = noise_pairs,
-                                   .max_seconds = args->noise ? NOISE_SECONDS : 0.0,
+                                   .max_seconds = args->noise ? noise_seconds(suite) : 0.0,
                                    .cpu = cpu,
                                    .cancelled = pfc_bench_is_interrupted };
     pfc_serve_child children[2];

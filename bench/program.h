@@ -110,7 +110,8 @@ size_t pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *bac
  * which have no kernel; then the shapes that backends could be measured with and are not. */
 void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
 /** The noise of every benchmark of a build compared with itself (`b`: its B side), and the minimum
- *  detectable change: a table and a plot, or a line of JSON each. */
+ *  detectable change: a table and a plot, or a line of JSON each. A benchmark with fewer than
+ *  PFC_NOISE_LAUNCHES launches is named on stderr, and has `not_known` in its line. */
 void pfc_bench_noise(FILE *out, const pfc_run *b, bool json);
 /** The plot as an SVG image. PFC_EIO: the file cannot be written. */
 pfc_code pfc_bench_noise_svg(const char *path, const pfc_run *b, pfc_err *err) PFC_MUSTCHECK;

@@ -145,7 +145,7 @@ Test(perfci_bench, noise_shows_what_can_be_confirmed)
     char *path = pfc_fs_join(dir, "noise.yaml");
     const char *text =
         "suite: noise\n"
-        "settings: {processes: 6, min_samples: 12, max_samples: 12, max_seconds: 60}\n"
+        "settings: {processes: 6, min_samples: 12, max_samples: 12, max_seconds: 600}\n"
         "backends: [cpu-scalar]\n"
         "benchmarks: [{op: gemm, shapes: [{m: 8, n: 8, k: 8}]}]\n";
 

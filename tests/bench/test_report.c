@@ -211,6 +211,7 @@ Test(bench_report, noise_as_json_has_each_value_under_its_name)
 
     add_noise("gemm", "0.01", true, false);
     (void)add("other", "time_ns", PFC_STATUS_OK); /* without pairs: no line */
+    pfc_labels_set(&add("slow", "time_ns", PFC_STATUS_OK)->extra, "pair_launches", "5");
     text = noise(true);
     cr_assert(
         eq(str, text,
@@ -218,7 +219,9 @@ Test(bench_report, noise_as_json_has_each_value_under_its_name)
            "\"autocorrelation\":0.34,\"unpaired_noise_rel\":0.056,\"noise_rel\":0.0078,"
            "\"ratio_autocorrelation\":-0.5,\"aa_rel\":0.0021,\"aa_low\":-0.001,\"aa_high\":0.005,"
            "\"aa_different\":false,\"detectable_rel\":0.01,\"pairs_1pct\":37.0,"
-           "\"pairs_half_pct\":121.0,\"pairs\":50.0,\"gates\":true}\n"));
+           "\"pairs_half_pct\":121.0,\"pairs\":50.0,\"gates\":true}\n"
+           "{\"benchmark\":\"slow\",\"backend\":\"cpu-avx2\",\"not_known\":\"5 launches ended in "
+           "time, expected at least 6\"}\n"));
     free(text);
 }
 

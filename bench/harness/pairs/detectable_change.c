@@ -6,9 +6,8 @@
 #include "bench/harness/pairs/pairs.h"
 #include "core/stats/stats.h"
 
-#define LEAST_LAUNCHES 6
-#define AGREEING       18.0 /* launches of one sign that confirm twice */
-#define PER_SPREAD     44.0 /* launches for a change of one spread, beyond these */
+#define AGREEING   18.0 /* launches of one sign that confirm twice */
+#define PER_SPREAD 44.0 /* launches for a change of one spread, beyond these */
 
 double pfc_noise_launches(double ratio_rel, double rel)
 {
@@ -64,9 +63,9 @@ pfc_code pfc_noise_of(const pfc_pair_result *p, size_t pairs, pfc_pair_noise *ou
     double per_launch, launches;
     double *residuals, *medians;
 
-    if (p->status != PFC_STATUS_OK || n < LEAST_LAUNCHES || p->samples_len < n)
+    if (p->status != PFC_STATUS_OK || n < PFC_NOISE_LAUNCHES || p->samples_len < n)
         return pfc_err_set(err, PFC_EINVAL, "noise: expected at least %d launches, got %zu",
-                           LEAST_LAUNCHES, n);
+                           PFC_NOISE_LAUNCHES, n);
     residuals = pfc_calloc(p->samples_len, sizeof(*residuals));
     medians = pfc_calloc(n, sizeof(*medians));
     *out = (pfc_pair_noise){ .ratio_rel = pfc_stats_mad(p->log_ratio, n) };

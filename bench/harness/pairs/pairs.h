@@ -166,6 +166,7 @@ pfc_paired_state pfc_paired_judge(const double *log_ratio, size_t n, size_t firs
  * time. n >= 1. Source: Hollander & Wolfe, Nonparametric Statistical Methods, 3.2-3.3. */
 pfc_interval pfc_paired_estimate(const double *log_ratio, size_t n, double level);
 
+#define PFC_NOISE_LAUNCHES 6    /* fewer tell no noise */
 #define PFC_NOISE_GATE_REL 0.05 /* a benchmark that cannot show 5 % is reported, never a gate */
 
 /** The smallest change that a comparison can confirm, estimated from its samples; relative values,
