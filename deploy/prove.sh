@@ -388,8 +388,8 @@ prove_day() {
 prove_capacity() {
     built || return 1
     say "capacity: 10^6 and 10^7 measurements"
-    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/sizes.py 200:5000:3 --strict || return 1
-    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/sizes.py 1000:10000:3 --copied --steps 0 --strict
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/sizes.py 200:5000:3 --steps 256 --strict || return 1
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/sizes.py 1000:10000:3 --copied --steps 256 --strict
 }
 
 prove_judging() {

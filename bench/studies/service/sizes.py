@@ -3,7 +3,9 @@
 
 For each shape SERIES:RUNS:SAMPLES a private PostgreSQL (of the tests, without fsync) and a server without workers store
 RUNS runs, one commit each, that measure all series with SAMPLES samples. Then a server with workers judges them, and
-STEPS further runs arrive, each judged before the next. Figures: bytes of tables and of their indexes by the rows in
+STEPS further runs arrive, each judged before the next. All series of a study are as long as each other, so that all need
+their history at the same points, at every 256th among them (core/changepoint/online/steady.h): with fewer STEPS the figure
+depends on where they begin. Figures: bytes of tables and of their indexes by the rows in
 them (pg_table_size and pg_indexes_size, partitions included), bytes of write-ahead log (the test cluster writes no
 images of full pages, a real one does), processor time of the server and of every PostgreSQL process, by points.
 
