@@ -32,7 +32,7 @@ static bool has_noise(const pfc_measurement *m)
            pfc_labels_get(&m->extra, "pair_gates") != NULL;
 }
 
-/* Measured in turns, but with too few launches. */
+/* True when the two builds were measured in turns, but with too few launches to know the noise. */
 static bool lacks_noise(const pfc_measurement *m)
 {
     return m->status == PFC_STATUS_OK && strcmp(m->metric, "time_ns") == 0 &&

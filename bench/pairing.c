@@ -12,7 +12,7 @@
 #include "core/base/rng.h"
 
 #define NOISE_PAIRS   40   /* of each benchmark: a spread to 11 % of itself */
-#define NOISE_SECONDS 15.0 /* of a benchmark, where the suite does not give it more */
+#define NOISE_SECONDS 15.0 /* for each benchmark; a larger max_seconds of the suite replaces it */
 
 static double extra(const pfc_measurement *m, const char *name)
 {

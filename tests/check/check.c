@@ -8,7 +8,7 @@
 
 enum { SHOWN_BEFORE = 200, SHOWN = 1500, MESSAGE = 8192 };
 
-/* Of the last comparison of this thread that did not hold. */
+/* The text of both values in this thread's last comparison that did not hold. */
 static _Thread_local char values[4096];
 
 void pfc_check_begin(void)

@@ -3,7 +3,7 @@
  *
  * Criterion starts its own program again for each test and maps memory at fixed places, which fails
  * under qemu-user. Linked into a test program, these functions take the place of the library's;
- * what the assertions compute and format is of tests/check.
+ * the assertions themselves are those of tests/check.
  */
 #include <signal.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * one before has asked for, drawn or not. */
 import { useMemo, useRef } from "preact/hooks";
 
-/** `view`: the one that is rendered. The result is the same object at each rendering. */
+/** `view` is the view that is rendered, `onView` asks the page for another. Every rendering returns the same object. */
 export function useLatestView<V>(view: V, onView: (view: V) => void): { get: () => V; show: (view: V) => void } {
   const latest = useRef({ view, onView });
   latest.current = { view, onView };

@@ -101,9 +101,9 @@ export interface RooflineChartProps {
   part: Part;
   all: Part;
   onPart: (part: Part) => void;
-  /** The benchmark that the table points at; null: none. */
+  /** The benchmark of the table's row under the pointer; null: no row is. */
   bright: number | null;
-  /** A dot was clicked, or chosen by keys. */
+  /** Called when a dot is clicked, or opened with Enter. */
   onOpen: (benchmark: number) => void;
 }
 

@@ -62,7 +62,7 @@ function spanOf(name: string, text: string, all: View): View | string | null {
   return v.from < all.to && v.to > all.from ? v : `${name} is "${text}", and the axis goes from ${numberText(all.from)} to ${numberText(all.to)}`;
 }
 
-/** The part that an address names, and why an axis of it is ignored. */
+/** The part that an address names, and for each axis that is ignored the reason. */
 export function partOf(x: string, y: string, all: Part): { part: Part; faults: string[] } {
   const [h, v] = [spanOf("x", x, all.x), spanOf("y", y, all.y)];
   const axis = (a: View | string | null, whole: View) => (a === null || typeof a === "string" ? whole : a);
@@ -83,8 +83,8 @@ export function powers(low: number, high: number): number[] {
   return out;
 }
 
-/** Values with a line across the chart: powers of ten, below three decades also 2 and 5 times them, and where fewer than three of
- * those are in view, round numbers at equal steps. */
+/** The values at which a line crosses the chart. An axis of three decades or more has powers of ten; a shorter one has 2 and 5 times
+ * those, too. Where fewer than three of these values are in view, the lines are round numbers at equal steps. */
 export function logTicks(low: number, high: number): number[] {
   if (Math.log10(high / low) >= FEW_POWERS - 1e-9) return powers(low, high);
   const some = powers(low / 10, high).flatMap((p) => [p, 2 * p, 5 * p]).filter((v) => v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9));
