@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The long proofs, which are no part of test.sh. Each says how far it is and ends with one line: "proof NAME:
 # passed|FAILED|not available".
+#   suite   every test, with those that test.sh leaves out because they take long, in both builds (an hour and a half)
 #   fuzz    every fuzz target under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (clang)
 #   documents  random documents, judged the same by the readers and by the published JSON Schemas
 #   kill    kill -9 of server and database at 1,000 random instants, of runners and benchmarks at 1,000, then an hour of
@@ -64,7 +65,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night morning queue queue-crowd histories scale day capacity judging ingest slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory asan tsan mutants repeat)
+all=(suite fuzz documents kill forge bisect-kill night morning queue queue-crowd histories scale day capacity judging ingest slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory asan tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -343,7 +344,7 @@ prove_night() {
 prove_morning() {
     needs node nodejs && needs_postgres && build release || return 1
     say "morning: 12 walks"
-    PERFCI_WEB_WALKS=all clean ctest --test-dir build/release --verbose --no-tests=error -R '^web_morning$' \
+    PERFCI_TESTS_LONG=1 PERFCI_WEB_WALKS=all clean ctest --test-dir build/release --verbose --no-tests=error -R '^web_morning$' \
         >"$logs/morning.log" 2>&1 || {
         tail -n 80 "$logs/morning.log" >&2
         return 1
@@ -519,11 +520,21 @@ prove_mutants() {
 }
 
 repeat_round() {
-    clean ctest --test-dir build/release --output-on-failure --no-tests=error --schedule-random -j 2 \
+    PERFCI_TESTS_LONG=1 clean ctest --test-dir build/release --output-on-failure --no-tests=error --schedule-random -j 2 \
         >"$logs/repeat.log" 2>&1 || {
         tail -n 80 "$logs/repeat.log" >&2
         return 1
     }
+}
+
+prove_suite() {
+    needs_postgres || return 1
+    say "suite: every test"
+    ./deploy/test.sh --no-install --long >"$logs/suite.log" 2>&1 || {
+        tail -n 80 "$logs/suite.log" >&2
+        return 1
+    }
+    sed -n '/^== where the /,$p' "$logs/suite.log"
 }
 
 prove_repeat() {

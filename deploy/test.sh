@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
-# Installs what the tests need, builds, and runs every test through ctest.
+# Installs what the tests need, builds, and runs the tests through ctest.
 #   --fast        the unit label only, release build only
+#   --long        the tests that take long, too, as deploy/prove.sh --only suite runs them
 #   --no-install  skip the package step
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 fast=0
+long=0
 install=1
 for arg in "$@"; do
     case "$arg" in
     --fast) fast=1 ;;
+    --long) long=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,4s/^# \{0,1\}//p' "$0"
+        sed -n '2,5s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *)
-        echo "test.sh: unknown option $arg; expected --fast or --no-install" >&2
+        echo "test.sh: unknown option $arg; expected --fast, --long or --no-install" >&2
         exit 2
         ;;
     esac
@@ -66,6 +69,15 @@ if [ "$install" -eq 1 ]; then
     ./deploy/install.sh build runtime test
 fi
 
+# A test that takes long has the label `long`, or asks for this variable (tests/support/tier.py).
+export PERFCI_TESTS_LONG=$long
+choice=()
+which=
+if [ "$long" -eq 0 ]; then
+    choice=(-LE '^long$')
+    which=" but the long ones"
+fi
+
 # Tests wait for others much of their time; two more than there are cores keep the cores busy.
 jobs=$(($(nproc) + 2))
 
@@ -73,7 +85,7 @@ run_ctest() {
     logs+=("build/$1.tests.log")
     # No test may read the caller's terminal or settings.
     env -u PERFCI_URL -u PERFCI_TOKEN -u PERFCI_TOKEN_FILE -u PERFCI_DATA -u PERFCI_DATABASE_URL \
-        ctest --test-dir "build/$1" --output-on-failure --no-tests=error "${@:2}" </dev/null |
+        ctest --test-dir "build/$1" --output-on-failure --no-tests=error ${choice[@]+"${choice[@]}"} "${@:2}" </dev/null |
         (trap '' TERM INT && exec tee "build/$1.tests.log") # to the end of what it is given
 }
 
@@ -86,11 +98,11 @@ if [ "$fast" -eq 1 ]; then
     run_ctest release -L unit -j "$jobs"
     exit 0
 fi
-stage "tests: all labels, release build" 480
+stage "tests: all labels$which, release build" 600
 run_ctest release -j "$jobs"
 
 stage "build: asan (AddressSanitizer, UndefinedBehaviorSanitizer)" 240
 cmake --preset asan -DPERFCI_WEB=OFF >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 cmake --build build/asan
-stage "tests: unit, db, fuzz and fault with the sanitizers" 360
+stage "tests: unit, db, fuzz and fault$which with the sanitizers" 240
 run_ctest asan -j "$jobs" -L 'unit|db|fuzz|fault'

@@ -12,14 +12,20 @@
 
 pfc_code pfc_branch_ref(const char *name, char **out, pfc_err *err)
 {
+    bool valid;
     char *ref;
 
     if (!*name || strlen(name) > PFC_BRANCH_MAX_NAME)
         return pfc_err_set(err, PFC_EINVAL, "expected a branch of 1 to %d bytes, got \"%.100s\"",
                            PFC_BRANCH_MAX_NAME, name);
+    /* No repository is open here, and libgit2 stores why it refuses a name. */
+    if (git_libgit2_init() < 0)
+        return pfc_err_set(err, PFC_EIO, "libgit2 does not start");
     ref = pfc_format("refs/heads/%s", name);
     /* git refuses a branch that begins with a dash: it would be read as an option. */
-    if (*name == '-' || !git_reference_is_valid_name(ref)) {
+    valid = *name != '-' && git_reference_is_valid_name(ref);
+    (void)git_libgit2_shutdown();
+    if (!valid) {
         free(ref);
         return pfc_err_set(err, PFC_EINVAL, "\"%.100s\" cannot be the name of a branch", name);
     }

@@ -134,12 +134,10 @@ endif()
 # perfci_test(test_x LABEL unit SOURCES test_x.c DEPS pfc_y [TIMEOUT s] [COST s] [ENV "A=b"...]): a
 # Criterion program. COST: about how long it takes on two cores, with the
 # sanitizers where it runs with them, when that is more than 10 s.
+# LONG: labelled `long`, too. deploy/test.sh leaves these out; deploy/prove.sh --only suite runs them. LONG_SANITIZED: so in
+# the sanitizer builds alone.
 function(perfci_test name)
-  cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST" "SOURCES;DEPS;ENV" ${ARGN})
-  if(CMAKE_CROSSCOMPILING)
-    # Criterion's own runner starts no test under qemu-user.
-    list(APPEND A_SOURCES ${PROJECT_SOURCE_DIR}/tests/support/criterion_fork.c)
-  endif()
+  cmake_parse_arguments(A "LONG;LONG_SANITIZED" "LABEL;TIMEOUT;COST" "SOURCES;DEPS;ENV" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE perfci_flags perfci_warnings ${A_DEPS} pfc_test_check
@@ -147,31 +145,36 @@ function(perfci_test name)
   target_compile_definitions(${name} PRIVATE
     PFC_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" PFC_TEST_SOURCE="${PROJECT_SOURCE_DIR}"
     PFC_TEST_BIN="${CMAKE_BINARY_DIR}/bin")
-  # One process at a time inside a program: tests of one program often share a cluster or a folder.
-  add_test(NAME ${name} COMMAND ${name} --jobs 1)
-  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} COST ${A_COST} ENV ${A_ENV})
+  add_test(NAME ${name} COMMAND ${name})
+  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} COST ${A_COST} LONG ${A_LONG}
+    LONG_SANITIZED ${A_LONG_SANITIZED} ENV ${A_ENV})
 endfunction()
 
-# perfci_script_test(NAME LABEL e2e COMMAND ${PERFCI_PYTHON} x.py ... [TIMEOUT s] [COST s] [ENV ...])
+# perfci_script_test(NAME LABEL e2e COMMAND ${PERFCI_PYTHON} x.py ... [LONG|LONG_SANITIZED] [TIMEOUT s] [COST s] [ENV ...])
 function(perfci_script_test name)
-  cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST" "COMMAND;ENV" ${ARGN})
+  cmake_parse_arguments(A "LONG;LONG_SANITIZED" "LABEL;TIMEOUT;COST" "COMMAND;ENV" ${ARGN})
   add_test(NAME ${name} COMMAND ${A_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} COST ${A_COST} ENV ${A_ENV})
+  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} COST ${A_COST} LONG ${A_LONG}
+    LONG_SANITIZED ${A_LONG_SANITIZED} ENV ${A_ENV})
 endfunction()
 
 function(perfci_test_properties name)
-  cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST" "ENV" ${ARGN})
+  cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST;LONG;LONG_SANITIZED" "ENV" ${ARGN})
+  set(labels ${A_LABEL})
+  if(A_LONG OR (A_LONG_SANITIZED AND PERFCI_SANITIZE))
+    list(APPEND labels long)
+  endif()
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 900) # for a test that hangs; a busy machine is no reason to fail
   endif()
   if(CMAKE_CROSSCOMPILING)
     set(A_TIMEOUT 7200) # an emulator takes tens of times as long
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${A_LABEL}" TIMEOUT ${A_TIMEOUT}
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${A_TIMEOUT}
     SKIP_RETURN_CODE 77 ENVIRONMENT_MODIFICATION "${PERFCI_TESTS_PATH}"
     ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PERFCI_SOURCE_DIR=${PROJECT_SOURCE_DIR};PERFCI_BIN_DIR=${CMAKE_BINARY_DIR}/bin;PERFCI_TEST_DIR=${CMAKE_BINARY_DIR}/tests;${A_ENV}")
   if(PERFCI_SANITIZE)
-    # Criterion reports a leak with status 0; the words in the output are what tells.
+    # Of the programs that a test starts, too, whose status it may not look at.
     set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "Sanitizer|runtime error:")
   endif()
   # Long ones first, so that no core waits for a last one. A program waits for others much of its time

@@ -1,4 +1,8 @@
 /* Tests that fail, one by each kind of assertion; test_check.py reads the reports about them. */
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "tests/check/check.h"
 
 #define NINETY                                                                                     \
@@ -119,4 +123,63 @@ Test(answers, texts_and_addresses)
     ANSWER(false, eq(ptr, &one, &other));
     ANSWER(true, ne(ptr, &one, NULL));
     ANSWER(false, ne(ptr, NULL, NULL));
+}
+
+/* How the runner ends a test. */
+
+static void begin(void)
+{
+    cr_log_info("begun");
+}
+
+static void end(void)
+{
+    cr_log_info("torn down");
+}
+
+TestSuite(ends, .init = begin, .fini = end, .timeout = 600);
+
+Test(ends, by_assertion)
+{
+    cr_assert(eq(int, 1, 2));
+}
+
+Test(ends, by_signal)
+{
+    (void)raise(SIGTERM);
+}
+
+Test(ends, without_its_signal, .signal = SIGTERM)
+{
+}
+
+Test(ends, with_its_signal, .signal = SIGTERM)
+{
+    (void)raise(SIGTERM);
+}
+
+Test(ends, with_a_status)
+{
+    exit(3);
+}
+
+Test(ends, with_its_status, .exit_code = 3)
+{
+    exit(3);
+}
+
+Test(ends, too_late, .timeout = 0.2)
+{
+    for (;;)
+        (void)pause();
+}
+
+Test(ends, skipped)
+{
+    cr_skip_test("no such device");
+}
+
+Test(ends, disabled, .disabled = true)
+{
+    cr_fail("a disabled test ran");
 }

@@ -8,9 +8,9 @@ PROGRAM = os.path.join(os.environ["PERFCI_TEST_DIR"], "check_failing")
 
 
 def ran(pattern):
-    done = subprocess.run([PROGRAM, "--jobs", "1", "--filter", pattern], capture_output=True, text=True, timeout=120,
+    done = subprocess.run([PROGRAM, "--filter", pattern], capture_output=True, text=True, timeout=120,
                           stdin=subprocess.DEVNULL, check=False)
-    return done.returncode, re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+    return done.returncode, done.stdout + done.stderr
 
 
 class Check(unittest.TestCase):
@@ -19,7 +19,7 @@ class Check(unittest.TestCase):
     def fails(self, name, *words):
         status, text = ran(f"fails/{name}")
         self.assertEqual(status, 1, text)
-        self.assertRegex(text, r"Failing: 1\b", text)
+        self.assertRegex(text, r"(?m)^1 tests, 1 failed, 0 skipped$", text)
         for word in ("tests/check/failing.c:", *words):
             self.assertIn(word, text)
         return text
@@ -49,8 +49,42 @@ class Check(unittest.TestCase):
     def test_comparisons(self):
         status, text = ran("answers/*")
         self.assertEqual(status, 0, text)
-        self.assertRegex(text, r"Tested: 3 \| Passing: 3 ", text)
+        self.assertRegex(text, r"(?m)^3 tests, 0 failed, 0 skipped$", text)
         self.assertNotIn("wrong answer", text)
+
+    def ends(self, name, *words, status=1):
+        got, text = ran(f"ends/{name}")
+        self.assertEqual(got, status, text)
+        for word in words:
+            self.assertIn(word, text)
+        return text
+
+    def test_the_teardown_comes_after_a_failure_too(self):
+        self.ends("by_assertion", "info: begun\n", "info: torn down\n", "FAILED ends/by_assertion: an assertion failed\n")
+
+    def test_an_end_that_was_not_expected_fails(self):
+        self.ends("by_signal", "FAILED ends/by_signal: ended by signal 15 (Terminated)\n")
+        self.ends("without_its_signal", "FAILED ends/without_its_signal: ended without the signal 15\n")
+        self.ends("with_a_status", "FAILED ends/with_a_status: ended with status 3\n")
+        self.ends("too_late", "FAILED ends/too_late: not done after 0.2 s\n")
+
+    def test_an_expected_end_passes(self):
+        for name in ("with_its_signal", "with_its_status"):
+            self.ends(name, "1 tests, 0 failed, 0 skipped\n", status=0)
+
+    def test_a_skipped_test_says_why_and_counts_as_skipped(self):
+        self.ends("skipped", "skipped: no such device\n", "1 tests, 0 failed, 1 skipped\n", status=77)
+        self.ends("*_its_status", "1 tests, 0 failed, 0 skipped\n", status=0)
+
+    def test_no_test_that_matches_is_a_failure(self):
+        self.ends("disabled", "no test matches ends/disabled\n")
+        done = subprocess.run([PROGRAM, "--nonsense"], capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("unknown option --nonsense", done.stderr)
+
+    def test_all_tests_are_listed(self):
+        done = subprocess.run([PROGRAM, "--list", "--filter", "answers/*"], capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual((done.returncode, sorted(done.stdout.split())), (0, ["answers/near", "answers/numbers", "answers/texts_and_addresses"]))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import threading
 
 import listed
 import support
+import tier
 
 # Answers for the commit in $1: its value in values/, with up to 1 % of error that depends on the number of the call alone.
 # At call number $(cat block) it says so in `blocked` and never comes back.
@@ -127,6 +128,7 @@ class Listed(listed.Case):
             done = self.expect(self.perfci(*[a for a in self.command(better, "--delta=0.04") if a != "--json"], "--markdown"), 0)
             self.assertRegex(done.stdout, r"not reproduced; the ends differ by [-+]\d\.\d % \(.* \.\. .*\), margin 2 %")
 
+    @tier.long
     def test_too_little_evidence_is_not_decided_and_says_what_would_decide(self):
         self.history(*[100] * 16)
         for better in ("--lower-is-better", "--higher-is-better"):
@@ -210,6 +212,7 @@ class Listed(listed.Case):
             self.assertIn("the good commit, c00, cannot be measured", last)
             self.assertIn(said, last.lower(), text)
 
+    @tier.long
     def test_what_one_commit_prints_instead_of_a_number_costs_that_commit_alone(self):
         # The commit before the step has no value: it cannot be separated from the step, and the sentence gives the reason.
         self.history(*[100] * 8, "odd", *[120] * 7)
@@ -299,6 +302,7 @@ class Listed(listed.Case):
              'awk -v v="$(cat "$HERE/values/$PERFCI_COMMIT")" -v n=$n \'BEGIN { srand(7); for (i = 0; i <= n; i++) slow = rand() < 0.08 ? !slow : slow; ' \
              'print v * (slow ? 1.09 : 1) * (1 + (n * 7 % 11 - 5) / 5000) }\''
 
+    @tier.long
     def test_a_machine_with_two_speeds_is_searched_in_pairs(self):
         self.history(*[100] * 9, *[101.2] * 7)
         command = [*self.command("--paired", "--confirm", "--noise", "0.03")]

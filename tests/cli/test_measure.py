@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import support
+import tier
 
 # Prints the committed value with up to 0.4 % of error, another one at each call, the same in every test run.
 MEASURE = """#!/bin/sh
@@ -288,6 +289,7 @@ class Compare(Repository):
         doc = self.json_of(self.here("check", "--json"), 1)
         self.assertEqual((doc["a"]["name"], doc["b"]["name"]), (self.commits["docs"], topic))
 
+    @tier.long
     def test_check_does_not_measure_a_pair_of_the_same_key_again(self):
         self.git("checkout", "-q", "-b", "topic", "docs", cwd=self.repo)
         first = self.commit(130, "topic-tip")
@@ -380,6 +382,7 @@ print v * (1 + 0.05 * n / 20) * (1 + r * z / 0.577) }'
         doc = self.json_of(self.here("compare", *args, "--json"), status)
         return doc["rows"][0], doc
 
+    @tier.long
     def test_a_ramp_of_five_percent_is_no_regression_and_hides_none_of_one_percent(self):
         row, doc = self.row(0, "r-base", "r-same")
         self.assertEqual(row["verdict"], "same")
@@ -410,6 +413,7 @@ print v * (1 + 0.05 * n / 20) * (1 + r * z / 0.577) }'
         done = self.expect(self.perfci("comment", "--dry-run", "--exit-status", text=json.dumps(doc)), 3)
         self.assertIn(f"not decided, about {row['more_rounds']} more rounds expected", done.stdout)
 
+    @tier.long
     def test_noise_is_measured_until_it_is_decided(self):
         self.env["NOISE"] = "0.01"
         row, doc = self.row(1, "base", "slow")

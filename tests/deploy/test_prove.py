@@ -133,7 +133,7 @@ class Prove(unittest.TestCase):
         self.assertEqual(process.returncode, 130)
 
     def test_a_wrong_word_is_refused(self):
-        for words, said in ((("--only", "nothing"), "--only: expected one of: fuzz"), (("--minutes", "0"), "--minutes: expected a whole number"),
+        for words, said in ((("--only", "nothing"), "--only: expected one of: suite fuzz"), (("--minutes", "0"), "--minutes: expected a whole number"),
                             (("--often",), "unknown option --often")):
             self.assertIn("prove.sh: " + said, self.prove(*words, status=2)[1])
 

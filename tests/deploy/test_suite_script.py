@@ -14,8 +14,8 @@ ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 DEADLINE_S = 240
 TESTS = "".join(f"{n}/12 Test  #{n}: test_{n} .........   Passed    {n}.50 sec\n" for n in range(1, 12)) + \
     "12/12 Test #12: test_12 ...................***Failed  100.25 sec\n"
-STAGES = ["packages", "build: release", "tests: all labels, release build", "build: asan (AddressSanitizer, UndefinedBehaviorSanitizer)",
-          "tests: unit, db, fuzz and fault with the sanitizers"]
+STAGES = ["packages", "build: release", "tests: all labels but the long ones, release build", "build: asan (AddressSanitizer, UndefinedBehaviorSanitizer)",
+          "tests: unit, db, fuzz and fault but the long ones with the sanitizers"]
 
 
 class SuiteScript(unittest.TestCase):
@@ -29,7 +29,7 @@ class SuiteScript(unittest.TestCase):
         self.program("deploy/install.sh", "exit 0")
         self.program("path/cmake", "exit 0")
         (self.folder / "said").write_text(TESTS, encoding="ascii")
-        self.program("path/ctest", f"cat {self.folder}/said")
+        self.program("path/ctest", f'echo "long=$PERFCI_TESTS_LONG $*" >>{self.folder}/asked; cat {self.folder}/said')
 
     def program(self, name, text):
         (self.folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")
@@ -65,7 +65,7 @@ class SuiteScript(unittest.TestCase):
         self.program("path/ctest", f"cat {self.folder}/said; exit 8")
         lines = self.said(8)
         self.assertEqual(self.stages(lines), STAGES[:3])
-        self.assertEqual(lines[-1], "== FAILED with status 8 in: tests: all labels, release build")
+        self.assertEqual(lines[-1], "== FAILED with status 8 in: tests: all labels but the long ones, release build")
         self.assertIn("test_12", lines[4])
 
     def test_a_build_that_fails_is_named(self):
@@ -89,8 +89,18 @@ class SuiteScript(unittest.TestCase):
         os.killpg(process.pid, signal.SIGTERM)
         out, _ = process.communicate(timeout=DEADLINE_S)
         self.assertEqual(process.returncode, 143, out)
-        self.assertIn("FAILED with status 143 in: tests: all labels, release build", out)
+        self.assertIn("FAILED with status 143 in: tests: all labels but the long ones, release build", out)
         self.assertIn("test_12", out)
+
+    def test_what_takes_long_is_left_out_unless_it_is_asked_for(self):
+        self.assertEqual(self.stages(self.said(0)), STAGES)
+        self.assertEqual(self.stages(self.said(0, "--long")), [name.replace(" but the long ones", "") for name in STAGES])
+        asked = (self.folder / "asked").read_text(encoding="ascii").splitlines()
+        self.assertEqual(len(asked), 4, asked)
+        for line in asked[:2]:
+            self.assertTrue(line.startswith("long=0 ") and " -LE ^long$" in line, line)
+        for line in asked[2:]:
+            self.assertTrue(line.startswith("long=1 ") and "-LE" not in line, line)
 
     def test_fast_ends_after_the_unit_tests(self):
         self.assertEqual(self.stages(self.said(0, "--fast")), [*STAGES[:2], "tests: unit"])

@@ -8,6 +8,7 @@ import unittest
 
 from pull_driver import BAD, GOOD, PAGES, PullDriver, kernel
 from stack import git, wait_for
+import tier
 
 
 class Pulls(PullDriver):
@@ -91,6 +92,7 @@ class Pulls(PullDriver):
         for name, before, after in functions:
             self.assertRegex(text, rf"(?m)^{name} +{before} +{after}$")
 
+    @tier.long
     def test_the_slower_function_is_named_and_an_unchanged_program_is_not_measured(self):
         base = self.put_kernel()
         slow = self.commit("slow", parent=base, **kernel(BAD, 3))
@@ -130,6 +132,7 @@ class Pulls(PullDriver):
         row = self.judged(12, undone)
         self.assertEqual((row["verdict"], row["reason"]), ("identical", f"identical tree of {base[:12]}"), row)
 
+    @tier.long
     def test_a_bisection_over_the_commits_of_the_pull_request_names_the_slow_one(self):
         self.know_history()
         heads = [self.base]
@@ -170,6 +173,7 @@ class Pulls(PullDriver):
         self.assertNotIn("main", {s["branch"] for s in self.stack.api("/projects/tiny/series")["series"]})
         self.assertEqual(self.hub.strange, [])
 
+    @tier.long
     def test_a_fork_is_refused_until_a_maintainer_allows_it(self):
         head = self.commit("fork", BAD, **{"perfci.yaml": "project: tiny\nmeasure: cat /etc/shadow\n"})
         self.send(self.hub.push_pull(8, head, fork=True))

@@ -1,5 +1,6 @@
 // Every page in light and dark, wide and narrow: no console error, no sideways scrolling, no accessibility violation;
-// then the ways through them that people take.
+// then the ways through them that people take. Without PERFCI_TESTS_LONG=1, "--pages" shows each size in one theme, and
+// "--walks" takes those of suite_walks.mjs.
 import assert from "node:assert/strict";
 import { COLOURS, ORIENTATION, glued, openPage, overflow, settled, shoot, startBrowser, unfold, violations } from "./browser.mjs";
 import { actionWalks } from "./action_walks.mjs";
@@ -20,6 +21,7 @@ import { textWalks } from "./text_walks.mjs";
 import { traceWalks } from "./trace_walks.mjs";
 import { ruleWalks } from "./rule_walks.mjs";
 import { settingsWalks } from "./settings_walks.mjs";
+import { SUITE_WALKS } from "./suite_walks.mjs";
 import { walks } from "./walks.mjs";
 import { startMock } from "./mock.mjs";
 
@@ -28,6 +30,7 @@ assert.ok(dist, "PERFCI_WEB_DIST names no bundle: run this through ctest");
 /* "--pages": every page; "--walks": the ways; else a pattern of names, which may be of both. */
 const part = /^--(pages|walks)$/.test(process.argv[2] ?? "") ? process.argv[2] : "";
 const only = part ? "" : process.argv[2] ?? "";
+const whole = !part || process.env.PERFCI_TESTS_LONG === "1";
 
 const state = { patches: [] };
 const mock = await startMock(dist, state);
@@ -85,7 +88,7 @@ try {
         if (m === 1) await unfold(view.page);
         await look(view, `${name}-${themes[0]}-${width}`);
       });
-      await check(`${name} ${themes[1]} ${width}`, async () => {
+      if (whole) await check(`${name} ${themes[1]} ${width}`, async () => {
         view.faults.length = 0;
         await view.page.emulateMedia({ colorScheme: themes[1] });
         await view.page.waitForFunction((theme) => document.documentElement.dataset.theme === theme, themes[1]);
@@ -95,7 +98,10 @@ try {
   }
   if (view) await check("the style sheet locks no orientation", async () => assert.deepEqual(await violations(view.page, ORIENTATION), []));
   await view?.close();
-  for (const [name, walk] of Object.entries(part === "--pages" ? {} : { ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks, ...rooflineWalks, ...traceWalks, ...textWalks })) {
+  const all = { ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks, ...rooflineWalks, ...traceWalks, ...textWalks };
+  for (const name of SUITE_WALKS) assert.ok(name in all, `suite_walks.mjs: no walk is named ${name}`);
+  for (const [name, walk] of Object.entries(part === "--pages" ? {} : all)) {
+    if (!whole && !SUITE_WALKS.has(name)) continue;
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];
