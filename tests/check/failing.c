@@ -137,6 +137,18 @@ static void end(void)
     cr_log_info("torn down");
 }
 
+ReportHook(PRE_ALL)(struct criterion_test_set *tests)
+{
+    (void)tests;
+    cr_log_info("before all");
+}
+
+ReportHook(POST_ALL)(struct criterion_global_stats *stats)
+{
+    (void)stats;
+    cr_log_info("after all");
+}
+
 TestSuite(ends, .init = begin, .fini = end, .timeout = 600);
 
 Test(ends, by_assertion)

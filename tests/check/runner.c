@@ -5,7 +5,7 @@
  *
  * PATTERN is a shell pattern of "SUITE/TEST". The status is 0 when none failed, 77 when all were
  * skipped, 1 when one failed or none ran, and 2 for a wrong option. A failed test is named with the
- * reason.
+ * reason, one that takes 5 s or more with its seconds.
  *
  * Criterion declares the tests; these functions take the place of its runner's. Its own starts the
  * program again for each test and maps memory at fixed places. That takes 45 ms of processor time
@@ -23,17 +23,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
 
 enum { STATUS_FAILED = 101, STATUS_SKIPPED = 102, STATUS_ALL_SKIPPED = 77 };
 
+#define SHOWN_S 5.0 /* a test that takes as long is named with its time */
+
 extern struct criterion_test *__start_cr_tst[], *__stop_cr_tst[];
 extern struct criterion_suite *__start_cr_sts[] __attribute__((weak));
 extern struct criterion_suite *__stop_cr_sts[] __attribute__((weak));
+/* ReportHook(PRE_ALL) and ReportHook(POST_ALL). */
+extern f_report_hook __start_cr_pra[] __attribute__((weak)), __stop_cr_pra[] __attribute__((weak));
+extern f_report_hook __start_cr_poa[] __attribute__((weak)), __stop_cr_poa[] __attribute__((weak));
 
 /* Of the fork: its test, and where an assertion that ends the test goes on. */
 static const struct criterion_test *now;
@@ -131,8 +138,17 @@ void cr_log(enum criterion_severity severity, const char *format, ...)
     va_end(args);
 }
 
+/* Hooks get no data: a set of tests or its results, which nothing here reads. */
+static void call_hooks(f_report_hook *first, f_report_hook *end)
+{
+    for (f_report_hook *hook = first; hook < end; hook++)
+        if (*hook)
+            (*hook)(NULL);
+}
+
 static _Noreturn void be_test(const struct criterion_test *test)
 {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a cluster ends when all that have its pipe end */
     now = test;
     test->test(); /* setup, main and teardown, above */
     /* Not _exit: with a sanitizer, this looks for leaks. */
@@ -202,11 +218,55 @@ static int refuse(const char *option)
     return 2;
 }
 
+static double seconds(void)
+{
+    struct timespec now_is;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now_is);
+    return (double)now_is.tv_sec + 1e-9 * (double)now_is.tv_nsec;
+}
+
+typedef struct counts {
+    size_t ran, failed, skipped;
+} counts;
+
+/* Runs the tests that match, or prints their names. */
+static counts run_all(const char *pattern, bool list)
+{
+    counts all = { 0 };
+
+    for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++) {
+        char name[512], reason[128];
+        bool skipped = false;
+        double begin;
+
+        if (!*t || (*t)->data->disabled)
+            continue;
+        (void)snprintf(name, sizeof(name), "%s/%s", (*t)->category, (*t)->name);
+        if (fnmatch(pattern, name, 0))
+            continue;
+        all.ran++;
+        if (list) {
+            (void)puts(name);
+            continue;
+        }
+        begin = seconds();
+        run(*t, &skipped, reason, sizeof(reason));
+        if (seconds() - begin >= SHOWN_S)
+            (void)printf("%.0f s: %s\n", seconds() - begin, name);
+        if (reason[0])
+            (void)printf("FAILED %s: %s\n", name, reason);
+        all.failed += reason[0] != '\0';
+        all.skipped += skipped;
+    }
+    return all;
+}
+
 int main(int argc, char **argv)
 {
     const char *pattern = "*";
-    size_t ran = 0, failed = 0, skips = 0;
     bool list = false;
+    counts all;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--list") == 0)
@@ -216,31 +276,16 @@ int main(int argc, char **argv)
         else
             return refuse(argv[i]);
     }
-    for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++) {
-        char name[512], reason[128];
-        bool skipped = false;
-
-        if (!*t || (*t)->data->disabled)
-            continue;
-        (void)snprintf(name, sizeof(name), "%s/%s", (*t)->category, (*t)->name);
-        if (fnmatch(pattern, name, 0))
-            continue;
-        ran++;
-        if (list) {
-            (void)puts(name);
-            continue;
-        }
-        run(*t, &skipped, reason, sizeof(reason));
-        if (reason[0])
-            (void)printf("FAILED %s: %s\n", name, reason);
-        failed += reason[0] != '\0';
-        skips += skipped;
-    }
-    if (ran == 0)
+    if (!list)
+        call_hooks(__start_cr_pra, __stop_cr_pra);
+    all = run_all(pattern, list);
+    if (!list)
+        call_hooks(__start_cr_poa, __stop_cr_poa);
+    if (all.ran == 0)
         (void)fprintf(stderr, "no test matches %s\n", pattern);
     else if (!list)
-        (void)printf("%zu tests, %zu failed, %zu skipped\n", ran, failed, skips);
-    if (failed || ran == 0)
+        (void)printf("%zu tests, %zu failed, %zu skipped\n", all.ran, all.failed, all.skipped);
+    if (all.failed || all.ran == 0)
         return 1;
-    return skips == ran && !list ? STATUS_ALL_SKIPPED : 0;
+    return all.skipped == all.ran && !list ? STATUS_ALL_SKIPPED : 0;
 }

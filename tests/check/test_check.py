@@ -52,6 +52,12 @@ class Check(unittest.TestCase):
         self.assertRegex(text, r"(?m)^3 tests, 0 failed, 0 skipped$", text)
         self.assertNotIn("wrong answer", text)
 
+    def test_hooks_come_before_and_after_all_tests(self):
+        text = self.ends("wi*_its_*", "3 tests", status=1)
+        self.assertEqual((text.count("info: before all\n"), text.count("info: after all\n"), text.count("info: begun\n")), (1, 1, 3))
+        said = [line for line in text.splitlines() if line.startswith("info:")]
+        self.assertEqual((said[0], said[-1]), ("info: before all", "info: after all"))
+
     def ends(self, name, *words, status=1):
         got, text = ran(f"ends/{name}")
         self.assertEqual(got, status, text)
