@@ -344,7 +344,7 @@ prove_night() {
 prove_morning() {
     needs node nodejs && needs_postgres && build release || return 1
     say "morning: 12 walks"
-    PERFCI_TESTS_LONG=1 PERFCI_WEB_WALKS=all clean ctest --test-dir build/release --verbose --no-tests=error -R '^web_morning$' \
+    PERFCI_WEB_WALKS=all clean ctest --test-dir build/release --verbose --no-tests=error -R '^web_morning$' \
         >"$logs/morning.log" 2>&1 || {
         tail -n 80 "$logs/morning.log" >&2
         return 1

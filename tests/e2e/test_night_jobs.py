@@ -12,7 +12,6 @@ import subprocess
 import unittest
 
 from stack import BIN, Stack, git, make_repository, wait_for
-import tier
 
 BEFORE, GOOD, BAD = 3, 2.0, 1.9  # commits of the first night; levels
 LEVELS = (GOOD, GOOD, BAD, BAD, BAD)
@@ -71,7 +70,6 @@ class NightJobs(unittest.TestCase):
                 found.setdefault(kept["session"]["id"], []).append((row["commit"], row["extra"], kept))
         return found
 
-    @tier.long
     def test_the_plant_is_found_in_its_night_as_it_is_here(self):
         here = os.path.join(self.stack.dir, "here")
         os.mkdir(here)
@@ -128,7 +126,6 @@ class NightJobs(unittest.TestCase):
                 visits = next(m["visits"] for m in kept["measurements"] if m["metric"] == "gemm_tflops")
                 self.assertEqual((extra, kept.get("job_id"), [block for block, _ in visits]), (False, job, list(range(session["blocks"]))))
 
-    @tier.long
     def test_what_a_lost_lease_brought_does_not_count(self):
         self.new_commits()
         self.begin_night(BUILDS + 1)

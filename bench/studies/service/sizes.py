@@ -31,7 +31,7 @@ from fleet import Watched, support
 SHAPES = ["100:150:3", "100:150:12", "100:150:50", "100:150:200", "20:150:12", "500:150:12"]
 EARLIER, EARLIER_MOST = 150, 1500  # PFC_CAPACITY_EARLIER and its limit, in cli/capacity/capacity.h
 ANALYZED_AT = 500  # commits
-VACUUM_RUNS = 50  # the test cluster has no autovacuum: done by us after so many runs
+VACUUM_RUNS, VACUUM_SHARE = 50, 0.1  # the test cluster has no autovacuum: done by us after so many runs, or a tenth more
 SIZES = """SELECT p.relname, sum(pg_table_size(x.oid)), sum(pg_indexes_size(x.oid))
 FROM pg_class p CROSS JOIN LATERAL (
     SELECT p.oid UNION SELECT t.relid FROM pg_partition_tree(p.oid) AS t) AS x (oid)
@@ -126,10 +126,12 @@ def measure(series, runs, samples, args, errors):
         fill.commits(runs + steps - fill.done)
         fill.done = 0
         before, log = watched.processor_s(), support.sql(url, "SELECT pg_current_wal_insert_lsn()").strip()
-        for k in range(1 if args.copied else runs):
+        vacuum_at = VACUUM_RUNS
+        for k in range(1, 2 if args.copied else runs + 1):
             fill.run()
-            if k % VACUUM_RUNS == VACUUM_RUNS - 1:
+            if k == vacuum_at:
                 support.sql(url, "VACUUM ANALYZE")
+                vacuum_at += max(VACUUM_RUNS, int(k * VACUUM_SHARE))
         if args.copied:
             copy(url, fill, runs)
         points = runs * series

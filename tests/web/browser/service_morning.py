@@ -15,7 +15,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests", "e2e"))
 import morning  # noqa: E402
 from stack import BIN, DEADLINE_S, Stack, wait_for  # noqa: E402
-import tier  # noqa: E402
 
 SLICES = {"gemm": (morning.SLOW, 20), "attention": (morning.SLOW_LONG, 8)}
 # Each has a group, and so a search, an acceptance and a baseline of its own. Both hands, both themes and all widths are among
@@ -77,7 +76,6 @@ class Morning(unittest.TestCase):
         self.assertEqual((attention["state"], attention["lead"]["accepted"]), ("wont_fix", True))
         self.assertEqual(softmax["state"], "investigating")
 
-    @tier.long
     def test_the_path_from_a_group_to_its_culprit_and_the_accepted_level(self):
         api = self.stack.api
         group, = (g for g in self.open_groups() if g["worst"]["benchmark"].startswith("rmsnorm/"))
