@@ -186,6 +186,7 @@ def main():
     parser.add_argument("--copied", action="store_true", help="SQL inserts all runs but the first one")
     args = parser.parse_args()
     errors = Errors()
+    os.environ.setdefault("PERFCI_TEST_BUFFERS", "128MB")  # as `perfci up` has
     for shape in args.shapes or SHAPES:
         measure(*(int(n) for n in shape.split(":")), args, errors)
     if args.strict and errors.too_large:
