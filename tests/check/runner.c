@@ -7,9 +7,10 @@
  * skipped, 1 when one failed or none ran, and 2 for a wrong option. A failed test is named with the
  * reason, one that takes 5 s or more with its seconds.
  *
- * Criterion declares the tests; these functions take the place of its runner's. Its own starts the
- * program again for each test and maps memory at fixed places. That takes 45 ms of processor time
- * a test (several times as much with AddressSanitizer), and it fails under qemu-user.
+ * The tests are declared by Criterion's macros. The functions here replace those of Criterion's
+ * own runner. That one starts the program again for each test and maps memory at fixed addresses,
+ * which takes 45 ms of processor time a test (several times as much with AddressSanitizer) and
+ * fails under qemu-user.
  *
  * With a sanitizer, each fork looks for leaks when it ends.
  */
@@ -87,7 +88,7 @@ void criterion_internal_test_teardown(void)
         call(suite->data->fini);
 }
 
-/* From an assertion outside of the test's own function (in its init or fini), the fork ends. */
+/* An assertion in init or fini, or in another thread, has nowhere to go on: it ends the process. */
 static _Noreturn void end_test(int status)
 {
     if (test_thread && pthread_equal(test_thread, pthread_self()))
@@ -151,7 +152,7 @@ static _Noreturn void be_test(const struct criterion_test *test)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a cluster ends when all that have its pipe end */
     now = test;
     test->test(); /* setup, main and teardown, above */
-    /* Not _exit: with a sanitizer, this looks for leaks. */
+    /* Not _exit: a sanitizer looks for leaks in a handler of exit. */
     exit(has_failed ? STATUS_FAILED : is_skipped ? STATUS_SKIPPED : 0);
 }
 
