@@ -139,7 +139,7 @@ void cr_log(enum criterion_severity severity, const char *format, ...)
     va_end(args);
 }
 
-/* Hooks get no data: a set of tests or its results, which nothing here reads. */
+/* Criterion passes a set of tests or its results to a hook; no hook of ours reads them. */
 static void call_hooks(f_report_hook *first, f_report_hook *end)
 {
     for (f_report_hook *hook = first; hook < end; hook++)
@@ -152,7 +152,7 @@ static _Noreturn void be_test(const struct criterion_test *test)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a cluster ends when all that have its pipe end */
     now = test;
     test->test(); /* setup, main and teardown, above */
-    /* Not _exit: a sanitizer looks for leaks in a handler of exit. */
+    /* Not _exit, which would leave out the sanitizer's search for leaks. */
     exit(has_failed ? STATUS_FAILED : is_skipped ? STATUS_SKIPPED : 0);
 }
 
