@@ -62,15 +62,28 @@ ORDER BY id FOR NO KEY UPDATE;
 SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = $2::bigint;
 
 -- name: history_measured
--- The measurements of the series by runs from a number on, also those that are no points, in any order. nth: of the
--- series in series_ids, from 1. samples: the float8[] in binary form.
--- in: project_id i64, series_ids i64[], runs_from i64[], with_samples bool[]
+-- The measurements of the series by runs from one number to another, also those that are no points, in any order. nth:
+-- of the series in series_ids, from 1. samples: the float8[] in binary form.
+-- in: project_id i64, series_ids i64[], runs_from i64[], runs_to i64[], with_samples bool[]
 -- out: nth i64, run_id i64, median f64, samples bytes
 SELECT u.nth, m.run_id, m.median, array_send(m.samples) AS samples
-FROM unnest($2::bigint[], $3::bigint[], $4::boolean[]) WITH ORDINALITY AS u (id, run_from, with_samples, nth)
+FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::boolean[]) WITH ORDINALITY
+    AS u (id, run_from, run_to, with_samples, nth)
 CROSS JOIN LATERAL (
     SELECT p.run_id, p.median, CASE WHEN u.with_samples THEN p.samples END AS samples FROM measurements p
-    WHERE p.project_id = $1::bigint AND p.series_id = u.id AND p.run_id >= u.run_from OFFSET 0) m;
+    WHERE p.project_id = $1::bigint AND p.series_id = u.id AND p.run_id BETWEEN u.run_from AND u.run_to OFFSET 0) m;
+
+-- name: history_last_run
+-- The highest number of a run of a commit of the branch up to a position; run_id if no run behind that one is of such a
+-- commit. Of a long backlog the runs behind it wait to be judged, and most are of later commits. The OFFSETs: as in
+-- history_runs.
+-- in: project_id i64, branch text, run_id i64, position_to i64
+-- value: run_id i64
+SELECT coalesce(max(r.id), $3::bigint) AS run_id
+FROM (SELECT v.id, v.commit_id FROM runs v WHERE v.project_id = $1::bigint AND v.id > $3::bigint OFFSET 0) r
+CROSS JOIN LATERAL (SELECT q.position FROM branch_commits q
+                    WHERE q.project_id = $1::bigint AND q.branch = $2 AND q.commit_id = r.commit_id OFFSET 0) b
+WHERE b.position <= $4::bigint;
 
 -- name: history_runs
 -- Of these runs, those that make points of series of the branch, from a position on, in the order of the points. Each
@@ -98,11 +111,11 @@ WHERE b.position >= $4::bigint
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: history_notable
--- Of the series: whether they have ratios to an anchor; whether they have or had change points; their state, 0 for none
--- that may be used: also when their newest commit has another position since.
+-- Of the series: whether they were ever judged; whether they have ratios to an anchor; whether they have or had change
+-- points; their state, 0 for none that may be used: also when their newest commit has another position since.
 -- in: project_id i64, series_ids i64[]
--- out: id i64, anchored bool, changed bool, generation i64, position i64
-SELECT s.id,
+-- out: id i64, judged bool, anchored bool, changed bool, generation i64, position i64
+SELECT s.id, s.judged_at IS NOT NULL AS judged,
        EXISTS (SELECT 1 FROM anchored a WHERE a.project_id = $1::bigint AND a.series_id = s.id) AS anchored,
        EXISTS (SELECT 1 FROM change_points x WHERE x.project_id = $1::bigint AND x.series_id = s.id) AS changed,
        coalesce(t.generation, 0) AS generation, coalesce(t.position, 0) AS position

@@ -455,6 +455,35 @@ Test(steady, runs_that_wait_are_judged_once)
     fx_end(&whole);
 }
 
+/* The first runs of new series while later ones wait, as at the beginning of a long backlog. */
+Test(steady, the_first_batch_of_a_series_leaves_later_runs_to_theirs)
+{
+    static const char points[] = "SELECT string_agg(DISTINCT points::text, ' ') FROM series";
+    fx_ground whole = fx_begin(3), parts = fx_begin(3);
+    char *expected, *got;
+
+    fx_commits(whole.db, whole.project, 1, 60);
+    fx_commits(parts.db, parts.project, 1, 60);
+    for (unsigned n = 1; n <= 60; n++) {
+        ingest(whole.db, whole.project, n);
+        ingest(parts.db, parts.project, n);
+    }
+    fx_detect(whole.db);
+    hold(parts.url, 21, 60);
+    fx_detect(parts.db);
+    expect_value(parts.url, points, "20", 20);
+    release(parts.url);
+    fx_detect(parts.db);
+    expect_value(parts.url, points, "60", 60);
+    expected = results_of(whole.url, true);
+    got = results_of(parts.url, true);
+    cr_assert(eq(str, got, expected));
+    free(expected);
+    free(got);
+    fx_end(&parts);
+    fx_end(&whole);
+}
+
 static void ingest_quiet(pfc_db *db, int64_t p, unsigned n, uint64_t seed)
 {
     pfc_run *run = fx_run(n);

@@ -14,6 +14,7 @@ typedef struct pfc_judge_item {
     pfc_settled stored;     /* how far as of the last judging */
     int64_t from_run;       /* no point from the anchor on is of a run with a lower number */
     int64_t points;         /* as of the last judging */
+    bool first;             /* it has never been judged */
     bool anchored, changed; /* ratios to an anchor; has or had changes */
     int64_t generation;     /* of its state; 0: it has none */
     int64_t position;       /* of the newest point of that state */

@@ -61,7 +61,8 @@ static int64_t last_wanted(const pfc_judge_item *item)
 {
     const pfc_judged *s = item->series;
 
-    return item->generation && s->from_position > item->position ? s->to_position : 0;
+    return item->first || (item->generation && s->from_position > item->position) ? s->to_position
+                                                                                  : 0;
 }
 
 static pfc_history_wanted wanted_of(const pfc_judge_item *item)
@@ -241,6 +242,7 @@ static pfc_code read_notable(pfc_tx *tx, int64_t project_id, pfc_judge_item *ite
 
         while (ids[i] != rows.items[k].id)
             i++;
+        items[i].first = !rows.items[k].judged;
         items[i].anchored = rows.items[k].anchored;
         items[i].changed = rows.items[k].changed;
         items[i].generation = rows.items[k].generation;

@@ -233,7 +233,8 @@ pfc_code pfc_series_pass(pfc_db *db, int64_t project_id, const char *lease_hash,
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < series_len; i++) {
-        if (series[i].from_position > 0)
+        /* Of so many new points one is due in any case. */
+        if (series[i].from_position > 0 && series[i].new_points < PFC_STEADY_STRIDE)
             sorted[n++] = &series[i];
     }
     qsort(sorted, n, sizeof(*sorted), by_id);

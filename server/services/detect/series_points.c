@@ -212,30 +212,58 @@ static void make_histories(const pfc_history_wanted *wanted, const bool *with_sa
     free(ends);
 }
 
+/* No point that is wanted is of a run with a higher number. While runs wait to be judged, most of
+ * what their series have is of later runs, which would be read for nothing. */
+static pfc_code find_last_run(pfc_tx *tx, int64_t project_id, const pfc_history_wanted *wanted,
+                              size_t len, int64_t *out, pfc_err *err)
+{
+    const pfc_judged *first = wanted[0].series;
+    int64_t to = 0;
+
+    *out = INT64_MAX;
+    for (size_t i = 0; i < len; i++)
+        to = PFC_MAX(to, wanted[i].to);
+    if (to == 0 || first->runs_len == 0)
+        return PFC_OK;
+    return pfc_sql_history_last_run(
+        tx,
+        &(pfc_sql_history_last_run_args){ .project_id = project_id,
+                                          .branch = first->branch,
+                                          .run_id = first->runs[first->runs_len - 1],
+                                          .position_to = to },
+        out, err);
+}
+
 static pfc_code read_histories(pfc_tx *tx, int64_t project_id, const pfc_history_wanted *wanted,
                                const bool *with_samples, size_t len, pfc_histories *out,
                                bool *again, pfc_err *err)
 {
     pfc_sql_history_measured_rows rows = { 0 };
     runs r = { 0 };
-    int64_t *ids = pfc_calloc(len + 1, sizeof(*ids)), from = INT64_MAX;
+    int64_t *ids = pfc_calloc(len + 1, sizeof(*ids)), from = INT64_MAX, last_run;
     int64_t *runs_from = pfc_calloc(len + 1, sizeof(*runs_from));
-    pfc_code code;
+    int64_t *runs_to = pfc_calloc(len + 1, sizeof(*runs_to));
+    pfc_code code = find_last_run(tx, project_id, wanted, len, &last_run, err);
 
     for (size_t i = 0; i < len; i++) {
         ids[i] = wanted[i].series->id;
         runs_from[i] = wanted[i].from_run;
+        runs_to[i] = wanted[i].to ? last_run : INT64_MAX;
         from = PFC_MIN(from, wanted[i].from);
     }
-    code = pfc_sql_history_measured(tx,
-                                    &(pfc_sql_history_measured_args){ .project_id = project_id,
-                                                                      .series_ids = ids,
-                                                                      .series_ids_len = len,
-                                                                      .runs_from = runs_from,
-                                                                      .runs_from_len = len,
-                                                                      .with_samples = with_samples,
-                                                                      .with_samples_len = len },
-                                    &rows, err);
+    if (!code)
+        code =
+            pfc_sql_history_measured(tx,
+                                     &(pfc_sql_history_measured_args){ .project_id = project_id,
+                                                                       .series_ids = ids,
+                                                                       .series_ids_len = len,
+                                                                       .runs_from = runs_from,
+                                                                       .runs_from_len = len,
+                                                                       .runs_to = runs_to,
+                                                                       .runs_to_len = len,
+                                                                       .with_samples = with_samples,
+                                                                       .with_samples_len = len },
+                                     &rows, err);
     if (!code)
         code = read_runs(tx, project_id, wanted[0].series->branch, from, &rows, &r, err);
     if (!code)
@@ -243,6 +271,7 @@ static pfc_code read_histories(pfc_tx *tx, int64_t project_id, const pfc_history
     pfc_rows_keep_texts(&r.rows, &out->hold);
     runs_clear(&r);
     pfc_rows_clear(&rows);
+    free(runs_to);
     free(runs_from);
     free(ids);
     return code;
