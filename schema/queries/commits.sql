@@ -156,20 +156,22 @@ WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position IS NOT NULL
 ORDER BY b.position DESC LIMIT $3::bigint;
 
 -- name: branch_members_add
--- The commits that are new on the branch. alone: the commit is known from runs only, and no commit has it as parent.
+-- The commits that are new on the branch. OFFSET 0: as in branch_append. alone: the commit is known from runs only, and no commit has it as parent.
 -- in: project_id i64, branch text, shas text[]
 -- out: id i64, sha text, time f64, alone bool
 WITH added AS (
     INSERT INTO branch_commits (project_id, branch, commit_id)
-    SELECT c.project_id, $2, c.id FROM commits c
-    WHERE c.project_id = $1::bigint AND c.sha = ANY ($3::text[])
+    SELECT $1::bigint, $2, c.id FROM unnest($3::text[]) AS u (sha)
+    CROSS JOIN LATERAL (SELECT id FROM commits WHERE project_id = $1::bigint AND commits.sha = u.sha OFFSET 0) AS c
     ON CONFLICT DO NOTHING
     RETURNING commit_id)
 SELECT c.id, c.sha, extract(epoch FROM c.time)::float8 AS time,
        -- Counted, since to find the first of many, which the planner expects, it would read all commits.
-       c.stub AND (SELECT count(*) FROM commits k WHERE k.project_id = $1::bigint AND NOT k.stub
-                   AND k.parents @> ARRAY[c.sha]) = 0 AS alone
-FROM added a JOIN commits c ON c.project_id = $1::bigint AND c.id = a.commit_id;
+       c.stub AND (SELECT count(*) FROM (
+           SELECT project_id FROM commits WHERE NOT stub AND parents @> ARRAY[c.sha] OFFSET 0) AS q
+           WHERE q.project_id = $1::bigint) = 0 AS alone
+FROM added a
+CROSS JOIN LATERAL (SELECT * FROM commits WHERE project_id = $1::bigint AND id = a.commit_id OFFSET 0) AS c;
 
 -- name: branch_members
 -- A page of the branch's commits, by their internal ids. Parents: ids divided by spaces.
@@ -204,15 +206,15 @@ FROM part p CROSS JOIN LATERAL (SELECT * FROM commits WHERE project_id = $1::big
 ORDER BY c.sha COLLATE "C";
 
 -- name: branch_children
--- The commits of the branch that have one of these among their parents.
+-- The commits of the branch that have one of these among their parents. OFFSET 0: as in branch_append.
 -- in: project_id i64, branch text, commit_ids i64[]
 -- out: id i64
 SELECT k.id FROM unnest($3::bigint[]) AS u (id)
 CROSS JOIN LATERAL (SELECT sha FROM commits WHERE project_id = $1::bigint AND commits.id = u.id OFFSET 0) AS c
-CROSS JOIN LATERAL (SELECT id FROM commits WHERE project_id = $1::bigint AND NOT stub
-                    AND parents @> ARRAY[c.sha] OFFSET 0) AS k
+CROSS JOIN LATERAL (SELECT project_id, id FROM commits WHERE NOT stub AND parents @> ARRAY[c.sha] OFFSET 0) AS k
 CROSS JOIN LATERAL (SELECT FROM branch_commits WHERE project_id = $1::bigint AND branch = $2
-                    AND commit_id = k.id OFFSET 0) AS b;
+                    AND commit_id = k.id OFFSET 0) AS b
+WHERE k.project_id = $1::bigint;
 
 -- name: branch_has
 -- One of these ids is a commit of the branch.
@@ -221,7 +223,8 @@ CROSS JOIN LATERAL (SELECT FROM branch_commits WHERE project_id = $1::bigint AND
 SELECT EXISTS (
     SELECT 1 FROM unnest($3::text[]) AS u (sha)
     CROSS JOIN LATERAL (SELECT id FROM commits WHERE project_id = $1::bigint AND commits.sha = u.sha OFFSET 0) AS c
-    JOIN branch_commits b ON b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = c.id) AS has;
+    CROSS JOIN LATERAL (SELECT FROM branch_commits WHERE project_id = $1::bigint AND branch = $2
+                        AND commit_id = c.id OFFSET 0) AS b) AS has;
 
 -- name: branch_positions_set
 -- Chunks of the branch's series become invalid where a commit moved that was measured `seconds` ago or earlier
@@ -251,15 +254,19 @@ WHERE v.project_id = $1::bigint AND v.name IN (
     WHERE b.project_id = $1::bigint AND b.commit_id = ANY ($2::bigint[]));
 
 -- name: branch_append
--- Appends nothing when another commit has one of them as its parent: that commit may have to move. shas: oldest
--- first, each the only parent of the next: as many children as that, and no more. They are counted one by one: for all
--- of them together the planner expects so many that it reads the whole history. position_before: position of the commit before the first.
+-- Gives positions to commits of the branch, but to none when another commit has one of them as its parent: that commit
+-- may have to move. shas: oldest first, each the only parent of the next: as many children as that, and no more.
+-- position_before: position of the commit before the first. Each commit, each child and each row of the branch is looked
+-- up by its key, which the OFFSETs and the conflict keep: without statistics, as in the first minute of a database, the
+-- planner would read all commits of the project for each of them.
 -- in: project_id i64, branch text, shas text[], position_before i64
 -- out: count
-UPDATE branch_commits b SET position = $4::bigint + u.ordinal
+INSERT INTO branch_commits AS b (project_id, branch, commit_id, position)
+SELECT $1::bigint, $2, c.id, $4::bigint + u.ordinal
 FROM unnest($3::text[]) WITH ORDINALITY AS u (sha, ordinal)
-JOIN commits c ON c.project_id = $1::bigint AND c.sha = u.sha
-WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = c.id
-  AND (SELECT sum(k.n) FROM unnest($3::text[]) AS s (sha)
-       CROSS JOIN LATERAL (SELECT count(*) AS n FROM commits k WHERE k.project_id = $1::bigint AND NOT k.stub
-                           AND k.parents @> ARRAY[s.sha]) AS k) = cardinality($3::text[]) - 1;
+CROSS JOIN LATERAL (SELECT id FROM commits WHERE project_id = $1::bigint AND commits.sha = u.sha OFFSET 0) AS c
+WHERE (SELECT sum(k.n) FROM unnest($3::text[]) AS s (sha)
+       CROSS JOIN LATERAL (SELECT count(*) AS n FROM (
+           SELECT project_id FROM commits WHERE NOT stub AND parents @> ARRAY[s.sha] OFFSET 0) AS q
+           WHERE q.project_id = $1::bigint) AS k) = cardinality($3::text[]) - 1
+ON CONFLICT (project_id, branch, commit_id) DO UPDATE SET position = excluded.position;

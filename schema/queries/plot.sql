@@ -94,8 +94,9 @@ SELECT DISTINCT ON (p.position, f.series_id) f.series_id, p.position, extract(ep
        f.reason, f.run_id
 FROM f
 CROSS JOIN LATERAL (SELECT position FROM branch_commits WHERE project_id = $1::bigint AND branch = f.branch
-                    AND commit_id = f.commit_id AND position IS NOT NULL OFFSET 0) p
+                    AND commit_id = f.commit_id OFFSET 0) p
 CROSS JOIN LATERAL (SELECT time FROM commits WHERE project_id = $1::bigint AND id = f.commit_id OFFSET 0) c
+WHERE p.position IS NOT NULL
 ORDER BY p.position DESC, f.series_id, f.started_at DESC, f.document DESC LIMIT $3::int;
 
 -- name: plot_commits

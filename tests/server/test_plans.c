@@ -278,3 +278,68 @@ Test(plans, the_evidence_of_a_commit_is_looked_up_by_key)
     free(url);
     pfc_db_close(db);
 }
+
+/* The blocks that a statement reads. */
+static int blocks_of(const char *url, const char *name, const char *arguments)
+{
+    char *sql = pfc_format("PREPARE asked AS %s; EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)"
+                           " EXECUTE asked (%s)",
+                           statement(name), arguments);
+    char *plan = pfc_test_sql_value(url, sql);
+    const char *blocks = strstr(plan, "\"Shared Hit Blocks\": "); /* the first: all of it */
+    int n;
+
+    cr_assert(ne(ptr, blocks, NULL), "%s: %s", name, plan);
+    n = atoi(strchr(blocks, ':') + 1);
+    free(plan);
+    free(sql);
+    return n;
+}
+
+/* What a commit costs must not grow with the commits before it: in a database without statistics,
+ * as in its first minute, in which a project sends its history, and on a branch that is newer than
+ * the statistics. */
+Test(plans, new_commits_are_placed_by_what_is_new)
+{
+    static const char *const asked[][2] = {
+        { "branch_members_add", "1, 'main', shas()" },
+        { "branch_append", "1, 'main', shas(), 19800" },
+        { "branch_children", "1, 'main', ids()" },
+        { "branch_has", "1, 'main', shas()" },
+    };
+    static const char *const of_new_branch[][2] = {
+        { "branch_members_add", "1, 'release', shas()" },
+        { "branch_children", "1, 'release', ids()" },
+        { "branch_end", "1, 'release', ids(), 2" },
+        { "branch_positions_set", "1, 'release', ids(), ids(), 0" },
+    };
+    const int most = 200 * 40; /* a commit needs 13 to 23 */
+    char *url = pfc_test_db_url(false);
+
+    pfc_test_sql(
+        url, "INSERT INTO projects (name) VALUES ('p');"
+             " INSERT INTO branches (project_id, name) VALUES (1, 'main'), (1, 'release');"
+             " INSERT INTO commits (project_id, sha, parents, time) SELECT 1,"
+             " lpad(to_hex(g), 40, '0'), ARRAY[lpad(to_hex(g - 1), 40, '0')], now()"
+             " FROM generate_series(1, 20000) g;"
+             " INSERT INTO branch_commits SELECT 1, 'main', id, id FROM commits WHERE id <= 19800;"
+             " CREATE FUNCTION shas() RETURNS text[] LANGUAGE sql AS"
+             " 'SELECT array_agg(sha ORDER BY id) FROM commits WHERE id > 19800';"
+             " CREATE FUNCTION ids() RETURNS bigint[] LANGUAGE sql AS"
+             " 'SELECT array_agg(id) FROM commits WHERE id > 19800'");
+    for (size_t i = 0; i < PFC_ARRAY_LEN(asked); i++)
+        cr_expect(lt(i32, blocks_of(url, asked[i][0], asked[i][1]), most), "%s", asked[i][0]);
+    expect(url, "placed", "SELECT count(*) FROM branch_commits WHERE position = commit_id",
+           "20000");
+
+    pfc_test_sql(url, "VACUUM ANALYZE");
+    pfc_test_sql(url, "INSERT INTO branch_commits SELECT 1, 'release', id FROM commits"
+                      " WHERE id BETWEEN 10000 AND 19800");
+    for (size_t i = 0; i < PFC_ARRAY_LEN(of_new_branch); i++)
+        cr_expect(lt(i32, blocks_of(url, of_new_branch[i][0], of_new_branch[i][1]), most),
+                  "%s of a new branch", of_new_branch[i][0]);
+    expect(url, "placed on the new branch",
+           "SELECT count(*) FROM branch_commits WHERE branch = 'release' AND position = commit_id",
+           "200");
+    free(url);
+}

@@ -1,11 +1,12 @@
 """Measures how long it takes to append commits, by the length of the history.
 
-history.py [--stored N ...] [--append N] [--rounds N] [--strict]
+history.py [--fresh N] [--stored N ...] [--append N] [--rounds N] [--strict]
 
 For each length: a project with so many commits in one line, stored by SQL, in a private cluster with fsync. Then, by the
 API, blocks of `append` commits: a chain that follows the last one; the same with a merged side branch of three commits
 in every hundred; commits that a run has named before, which are stubs until then; and a chain on another branch that
-starts from the middle of the first; and once, 1,000 commits that come before all, which move all of them. Printed: seconds
+starts from the middle of the first; and once, 1,000 commits that come before all, which move all of them. Before these,
+in the empty database, `fresh` commits in blocks of `append`: no table has statistics then. Printed: seconds
 of each, the median and the maximum of the rounds. With --strict it ends with 1 when an appended block takes more than
 2 s.
 """
@@ -120,8 +121,23 @@ def measure(api, url, args, stored):
     return faults
 
 
+def first_history(api, args):
+    """The history of a new project, sent to a database that was never analysed."""
+    project, line, times = "fresh", Line("fresh", None), []
+    api.post("/api/v1/projects", {"name": project}, 201)
+    for _ in range(0, args.fresh, args.append):
+        commits = line.chain(args.append)
+        if not times:
+            commits[0]["parents"] = []
+        times.append(api.post(f"/api/v1/projects/{project}/commits", {"branch": "main", "commits": commits}, 200))
+    if times:
+        print(f"{'0':>9} {f'{args.fresh}, without statistics':32} {middle(times):8.2f} {max(times):8.2f}", flush=True)
+    return bool(times) and middle(times) > LIMIT_S
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fresh", type=int, default=60000, help="commits of the new database; 0: none")
     parser.add_argument("--stored", type=int, nargs="+", default=[1000, 1000000])
     parser.add_argument("--append", type=int, default=5000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -141,7 +157,7 @@ def main():
     try:
         api = Api(server)
         print(f"{'stored':>9} {'appending ' + str(args.append):32} {'median s':>8} {'max s':>8}", flush=True)
-        faults = sum(measure(api, url, args, stored) for stored in args.stored)
+        faults = first_history(api, args) + sum(measure(api, url, args, stored) for stored in args.stored)
     finally:
         server.close()
         cluster.close(dumped=False)
