@@ -296,7 +296,7 @@ static int blocks_of(const char *url, const char *name, const char *arguments)
     return n;
 }
 
-/* What a commit costs must not grow with the commits before it: in a database without statistics,
+/* The cost of a commit must not grow with the commits before it: in a database without statistics,
  * as in its first minute, in which a project sends its history, and on a branch that is newer than
  * the statistics. */
 Test(plans, new_commits_are_placed_by_what_is_new)
