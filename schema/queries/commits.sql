@@ -135,9 +135,12 @@ FROM commits c WHERE c.project_id = $1::bigint AND c.sha = $2;
 INSERT INTO branches (project_id, name) VALUES ($1::bigint, $2) ON CONFLICT DO NOTHING;
 
 -- name: history_lock
--- Serialises writers of positions. It is taken before any commit is written, so that writers do not deadlock.
+-- Serialises writers of positions. It is taken before any commit is written, so that writers do not deadlock. By its plan
+-- the commits of a project that is newer than the statistics are looked up by their keys, too: of such a project the
+-- planner expects one row in each table, and would take any index that begins with the project.
 -- in: project_id i64
 -- value: id i64
+-- plan: generic
 SELECT id FROM projects WHERE id = $1::bigint FOR NO KEY UPDATE;
 
 -- name: branches_of

@@ -6,6 +6,7 @@
 
 #include "schema/schema.h"
 #include "tests/check/check.h"
+#include "tests/server/fixture.h"
 #include "tests/support/support.h"
 
 static void expect(const char *url, const char *what, const char *sql, const char *want)
@@ -342,4 +343,51 @@ Test(plans, new_commits_are_placed_by_what_is_new)
            "SELECT count(*) FROM branch_commits WHERE branch = 'release' AND position = commit_id",
            "200");
     free(url);
+}
+
+/* A project that is newer than the statistics: the planner expects one row of it in each table, and
+ * takes any index that begins with the project. */
+static void expect_placed_by_key(bool unprepared)
+{
+    char *url = pfc_test_db_url(false), *read;
+    const pfc_db_opts opts = {
+        .url = url, .connections = 1, .statement_ms = 120000, .unprepared = unprepared
+    };
+    pfc_err err = { 0 };
+    pfc_db *db = NULL;
+    bool left;
+
+    pfc_test_sql(url, "INSERT INTO projects (name) VALUES ('old');"
+                      " INSERT INTO branches (project_id, name) VALUES (1, 'main');"
+                      " INSERT INTO commits (project_id, sha, parents, time) SELECT 1,"
+                      " lpad(to_hex(g), 40, '0'), ARRAY[lpad(to_hex(g - 1), 40, '0')], now()"
+                      " FROM generate_series(1, 20000) g;"
+                      " INSERT INTO branch_commits SELECT 1, 'main', id, id FROM commits");
+    pfc_test_sql(url, "VACUUM ANALYZE");
+    pfc_test_sql(url, "INSERT INTO projects (name) VALUES ('new')");
+    cr_assert(eq(int, pfc_db_open(&db, &opts, &err), PFC_OK), "%s", err.msg);
+    for (unsigned n = 1; n <= 3000; n += 1000)
+        fx_commits(db, 2, n, n + 999);
+    pfc_db_close(db);
+    do { /* what a connection has counted is known when it has ended */
+        char *others = pfc_test_sql_value(url, "SELECT count(*) FROM pg_stat_activity WHERE datname"
+                                               " = current_database() AND pid <> pg_backend_pid()");
+
+        left = strcmp(others, "0") != 0;
+        free(others);
+    } while (left);
+    expect(url, "placed",
+           "SELECT count(*) FROM branch_commits WHERE project_id = 2 AND position IS NOT NULL",
+           "3000");
+    read = pfc_test_sql_value(url, "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes"
+                                   " WHERE relname IN ('commits', 'branch_commits')");
+    cr_expect(lt(i32, atoi(read), 3000 * 40), "unprepared: %d", unprepared);
+    free(read);
+    free(url);
+}
+
+Test(plans, a_project_newer_than_the_statistics_is_placed_by_its_keys)
+{
+    expect_placed_by_key(false);
+    expect_placed_by_key(true);
 }

@@ -445,8 +445,10 @@ pfc_code pfc_tx_copy_commit(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_er
 static PGresult *begin_with(pfc_tx *tx, const pfc_statement *statement, const pfc_args *args,
                             int binary)
 {
+    const char *const settings =
+        statement->generic ? PFC_CONN_SEARCH_LOCAL_GENERIC : PFC_CONN_SEARCH_LOCAL;
     const char *const before[] = { tx->begun ? NULL : "BEGIN",
-                                   tx->db->unprepared ? PFC_CONN_SEARCH_LOCAL : NULL };
+                                   tx->db->unprepared ? settings : NULL };
     PGconn *pg = tx->conn->pg;
     PGresult *fault = NULL, *res = NULL;
     bool sent = PQenterPipelineMode(pg);

@@ -95,6 +95,11 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
  * on another connection than the one that was set up. No SET, which warns of the latter. */
 #define PFC_CONN_SEARCH_LOCAL                                                                      \
     "SELECT pg_catalog.set_config('search_path', '" PFC_CONN_SEARCH "', true)"
+/** The same, with the settings of pfc_tx_plan for what follows in the transaction. */
+#define PFC_CONN_SEARCH_LOCAL_GENERIC                                                              \
+    PFC_CONN_SEARCH_LOCAL                                                                          \
+        ", pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true),"                  \
+        " pg_catalog.set_config('enable_seqscan', 'off', true)"
 /** *warned becomes true when the database sends a warning; NULL: warnings are dropped. Until the
  * next call. */
 void pfc_conn_watch(PGconn *pg, bool *warned);

@@ -13,15 +13,21 @@
 #define STEP 50000
 #define MOST 2000000
 
-pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
+static pfc_code lock_project(pfc_tx *tx, int64_t project_id, pfc_err *err)
 {
     int64_t id = 0;
-    pfc_code code;
+    pfc_code code = pfc_sql_history_lock(
+        tx, &(pfc_sql_history_lock_args){ .project_id = project_id }, &id, err);
 
-    code = pfc_sql_history_lock(tx, &(pfc_sql_history_lock_args){ .project_id = project_id }, &id,
-                                err);
     if (!code && !id)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
+    return code;
+}
+
+pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
+{
+    pfc_code code = lock_project(tx, project_id, err);
+
     if (!code)
         code = pfc_sql_branch_ensure(
             tx, &(pfc_sql_branch_ensure_args){ .project_id = project_id, .name = branch }, err);
@@ -401,12 +407,15 @@ pfc_code pfc_commits_store(pfc_db *db, const char *actor, int64_t project_id, co
     for (size_t i = 0; i < len; i++)
         shas[i] = commits[i].id;
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = lock_project(tx, project_id, err); /* first: it chooses the plans */
     if (!code && !branch)
         code = default_branch(tx, project_id, &own_branch, err);
     if (code || len == 0)
         goto done;
     branch = branch ? branch : own_branch;
-    code = pfc_history_lock(tx, project_id, branch, err);
+    code = pfc_sql_branch_ensure(
+        tx, &(pfc_sql_branch_ensure_args){ .project_id = project_id, .name = branch }, err);
     if (!code)
         code = upsert(tx, project_id, commits, shas, len, fresh, &completed, &completed_len, err);
     if (!code)
