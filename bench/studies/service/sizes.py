@@ -30,7 +30,6 @@ from fleet import Watched, support
 
 SHAPES = ["100:150:3", "100:150:12", "100:150:50", "100:150:200", "20:150:12", "500:150:12"]
 EARLIER, EARLIER_MOST = 150, 1500  # PFC_CAPACITY_EARLIER and its limit, in cli/capacity/capacity.h
-ANALYZED_AT = 500  # commits
 VACUUM_RUNS, VACUUM_SHARE = 50, 0.1  # the test cluster has no autovacuum: done by us after so many runs, or a tenth more
 SIZES = """SELECT p.relname, sum(pg_table_size(x.oid)), sum(pg_indexes_size(x.oid))
 FROM pg_class p CROSS JOIN LATERAL (
@@ -120,11 +119,7 @@ def measure(series, runs, samples, args, errors):
         watched = Watched(url, folder, "1" if args.copied else "0")
         fill = Fill(watched.api, "sizes", series, args.changing)
         fill.samples, fill.first_step = samples, runs
-        fill.commits(min(runs, ANALYZED_AT))
-        support.sql(url, "ANALYZE")  # as autovacuum does: without statistics branch_append reads all of the branch
-        fill.done = min(runs, ANALYZED_AT)
-        fill.commits(runs + steps - fill.done)
-        fill.done = 0
+        fill.commits(runs + steps)
         before, log = watched.processor_s(), support.sql(url, "SELECT pg_current_wal_insert_lsn()").strip()
         vacuum_at = VACUUM_RUNS
         for k in range(1, 2 if args.copied else runs + 1):
