@@ -27,9 +27,9 @@ const pfc_capacity_costs PFC_CAPACITY_MEASURED = {
     .sample_ms = 0.002,
     .earlier_ms = 0.00002,
     .change_ms = 10,
-    .waiting_run_ms = 5,
-    .waiting_point_ms = 0.03,
-    .waiting_sample_ms = 0.0026,
+    .waiting_run_ms = 7.9,
+    .waiting_point_ms = 0.04,
+    .waiting_sample_ms = 0.0024,
     /* read.py: series_chunks of series with 100,000 points */
     .chunk_bytes = 44,
     /* perfci-bench-service --overload: its limit */

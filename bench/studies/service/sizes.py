@@ -30,7 +30,12 @@ from fleet import Watched, support
 
 SHAPES = ["100:150:3", "100:150:12", "100:150:50", "100:150:200", "20:150:12", "500:150:12"]
 EARLIER, EARLIER_MOST = 150, 1500  # PFC_CAPACITY_EARLIER and its limit, in cli/capacity/capacity.h
-VACUUM_RUNS, VACUUM_SHARE = 50, 0.1  # the test cluster has no autovacuum: done by us after so many runs, or a tenth more
+LOOK_RUNS = 50  # the test cluster has no autovacuum: done by us after so many runs, by the thresholds that are its defaults
+TABLES_DUE = """SELECT concat_ws(' ', CASE WHEN dead THEN 'VACUUM' END, CASE WHEN changed THEN 'ANALYZE' END) || ' ' || name
+FROM (SELECT s.relid::regclass::text AS name, s.n_mod_since_analyze > 50 + 0.1 * greatest(c.reltuples, 0) AS changed,
+             s.n_dead_tup > 50 + 0.2 * greatest(c.reltuples, 0)
+             OR s.n_ins_since_vacuum > 1000 + 0.2 * greatest(c.reltuples, 0) AS dead
+      FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid AND c.relkind = 'r') t WHERE dead OR changed"""
 SIZES = """SELECT p.relname, sum(pg_table_size(x.oid)), sum(pg_indexes_size(x.oid))
 FROM pg_class p CROSS JOIN LATERAL (
     SELECT p.oid UNION SELECT t.relid FROM pg_partition_tree(p.oid) AS t) AS x (oid)
@@ -121,12 +126,11 @@ def measure(series, runs, samples, args, errors):
         fill.samples, fill.first_step = samples, runs
         fill.commits(runs + steps)
         before, log = watched.processor_s(), support.sql(url, "SELECT pg_current_wal_insert_lsn()").strip()
-        vacuum_at = VACUUM_RUNS
         for k in range(1, 2 if args.copied else runs + 1):
             fill.run()
-            if k == vacuum_at:
-                support.sql(url, "VACUUM ANALYZE")
-                vacuum_at += max(VACUUM_RUNS, int(k * VACUUM_SHARE))
+            if k % LOOK_RUNS == 0:
+                for statement in support.sql(url, TABLES_DUE).splitlines():
+                    support.sql(url, statement)
         if args.copied:
             copy(url, fill, runs)
         points = runs * series
