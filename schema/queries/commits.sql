@@ -159,7 +159,8 @@ WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position IS NOT NULL
 ORDER BY b.position DESC LIMIT $3::bigint;
 
 -- name: branch_members_add
--- The commits that are new on the branch. OFFSET 0: as in branch_append. alone: the commit is known from runs only, and no commit has it as parent.
+-- The commits that are new on the branch. OFFSET 0: as in branch_append. alone: the commit is known from runs only, and
+-- no commit has it as parent.
 -- in: project_id i64, branch text, shas text[]
 -- out: id i64, sha text, time f64, alone bool
 WITH added AS (
