@@ -88,7 +88,8 @@ void criterion_internal_test_teardown(void)
         call(suite->data->fini);
 }
 
-/* An assertion in init or fini, or in another thread, has nowhere to go on: it ends the process. */
+/* A failed assertion in init or fini, or in another thread, ends the process: there is no test to
+ * which this thread could return. */
 static _Noreturn void end_test(int status)
 {
     if (test_thread && pthread_equal(test_thread, pthread_self()))
@@ -139,7 +140,7 @@ void cr_log(enum criterion_severity severity, const char *format, ...)
     va_end(args);
 }
 
-/* Criterion passes a set of tests or its results to a hook; no hook of ours reads them. */
+/* Criterion passes a set of tests or its results to a hook; our hooks do not read them. */
 static void call_hooks(f_report_hook *first, f_report_hook *end)
 {
     for (f_report_hook *hook = first; hook < end; hook++)

@@ -57,6 +57,18 @@ static char *results_of(const char *url, bool state)
     return pfc_test_sql_value(url, sql);
 }
 
+/* Both databases hold the same; ends both. */
+static void expect_same_results(fx_ground *parts, fx_ground *whole)
+{
+    char *expected = results_of(whole->url, true), *got = results_of(parts->url, true);
+
+    cr_assert(eq(str, got, expected));
+    free(expected);
+    free(got);
+    fx_end(parts);
+    fx_end(whole);
+}
+
 /* Series whose history has been read so far: only then is noise, and with it this row, written. */
 static void count_readings(const char *url)
 {
@@ -121,7 +133,6 @@ static void ingest_pair(pfc_db *db, int64_t p, unsigned n)
 Test(steady, runs_that_began_together_are_ordered_by_their_own_ids)
 {
     fx_ground whole = fx_begin(3), parts = fx_begin(3);
-    char *expected, *got;
 
     fx_commits(whole.db, whole.project, 1, 160);
     fx_commits(parts.db, parts.project, 1, 160);
@@ -132,13 +143,7 @@ Test(steady, runs_that_began_together_are_ordered_by_their_own_ids)
         ingest_pair(parts.db, parts.project, n);
         fx_detect(parts.db);
     }
-    expected = results_of(whole.url, true);
-    got = results_of(parts.url, true);
-    cr_assert(eq(str, got, expected));
-    free(expected);
-    free(got);
-    fx_end(&parts);
-    fx_end(&whole);
+    expect_same_results(&parts, &whole);
 }
 
 Test(steady, points_in_a_random_order_give_the_results_of_the_whole_history)
@@ -411,7 +416,6 @@ Test(steady, runs_that_wait_are_judged_once)
 {
     static const char points[] = "SELECT string_agg(DISTINCT points::text, ' ') FROM series";
     fx_ground whole = fx_begin(3), parts = fx_begin(3);
-    char *expected, *got;
 
     fx_commits(whole.db, whole.project, 1, 60);
     fx_commits(parts.db, parts.project, 1, 60);
@@ -446,13 +450,7 @@ Test(steady, runs_that_wait_are_judged_once)
     ingest(parts.db, parts.project, 59);
     ingest(parts.db, parts.project, 60);
     fx_detect(parts.db);
-    expected = results_of(whole.url, true);
-    got = results_of(parts.url, true);
-    cr_assert(eq(str, got, expected));
-    free(expected);
-    free(got);
-    fx_end(&parts);
-    fx_end(&whole);
+    expect_same_results(&parts, &whole);
 }
 
 /* The first runs of new series while later ones wait, as at the beginning of a long backlog. */
@@ -460,7 +458,6 @@ Test(steady, the_first_batch_of_a_series_leaves_later_runs_to_theirs)
 {
     static const char points[] = "SELECT string_agg(DISTINCT points::text, ' ') FROM series";
     fx_ground whole = fx_begin(3), parts = fx_begin(3);
-    char *expected, *got;
 
     fx_commits(whole.db, whole.project, 1, 60);
     fx_commits(parts.db, parts.project, 1, 60);
@@ -475,13 +472,7 @@ Test(steady, the_first_batch_of_a_series_leaves_later_runs_to_theirs)
     release(parts.url);
     fx_detect(parts.db);
     expect_value(parts.url, points, "60", 60);
-    expected = results_of(whole.url, true);
-    got = results_of(parts.url, true);
-    cr_assert(eq(str, got, expected));
-    free(expected);
-    free(got);
-    fx_end(&parts);
-    fx_end(&whole);
+    expect_same_results(&parts, &whole);
 }
 
 static void ingest_quiet(pfc_db *db, int64_t p, unsigned n, uint64_t seed)

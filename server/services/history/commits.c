@@ -408,7 +408,7 @@ pfc_code pfc_commits_store(pfc_db *db, const char *actor, int64_t project_id, co
         shas[i] = commits[i].id;
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
-        code = lock_project(tx, project_id, err); /* first: it chooses the plans */
+        code = lock_project(tx, project_id, err); /* first, for its kind of plan */
     if (!code && !branch)
         code = default_branch(tx, project_id, &own_branch, err);
     if (code || len == 0)
